@@ -277,7 +277,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     growth = rows[-1].change_s / rows[-2 if len(rows) > 1 else -1].change_s
     stages = {each: getattr(rows[-1], each) / getattr(rows[0], each) for each in STAGES}
     if options.json:
-        shown = {"rows": [asdict(each) for each in rows], "growth": growth, "goal": GOAL, "stages": stages}
+        shown = {
+            "rows": [asdict(each) for each in rows],
+            "growth": growth,
+            "goal": GOAL,
+            "stages": stages,
+        }
         print(json.dumps(shown, indent=2))
     else:
         print("principles  everything (s)  a change (ms)  unchanged (ms)  shown (ms)  written (ms)")

@@ -53,7 +53,15 @@ from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import Lexicon, standard, wording
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import (
+        Awaitable,
+        Callable,
+        Collection,
+        Iterable,
+        Iterator,
+        Mapping,
+        Sequence,
+    )
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -64,9 +72,6 @@ if TYPE_CHECKING:
     from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
 T = TypeVar("T")
-
-#: What ids of principles and of insights begin with; other names are hashes of texts.
-_NAMED = frozenset({"pri_", "ins_"})
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.
 #: At it one in twelve of 2,400 real statements has a neighbour, and at most five are together; at
@@ -362,19 +367,6 @@ class Ruling:
         return hashlib.sha256(json.dumps(parts).encode()).digest()
 
 
-#: In place of the name of a vector that counts no more.
-_STALE = ""
-
-#: Vectors that lie beside the others at most, before all are put together again.
-_BESIDE = 500
-
-
-def stacked(rows: Mapping[str, Matrix]) -> InsightVectors:
-    """Return vectors side by side."""
-    every = np.stack(list(rows.values())) if rows else np.zeros((0, 0), np.float32)
-    return InsightVectors((Rows(list(rows), every, np.arange(len(rows), dtype=np.intp)),))
-
-
 #: Types that are found in the words of two, however many are nearer to either.
 _SPOKEN = frozenset({LinkType.CONTRADICTS, LinkType.DEPENDS_ON})
 
@@ -414,24 +406,26 @@ class Survey:
     cosines: dict[Pair, float] = field(default_factory=dict)
     #: The nearest of each that was looked at.
     nearest: dict[str, list[str]] = field(default_factory=dict)
-    #: All vectors, to be compared with; those of what changed since count for nothing.
-    texts: InsightVectors | None = None
-    #: The slots of those that were read.
+    #: The slots of those that were read, in this run or before.
     slots: dict[str, frozenset[str]] = field(default_factory=dict)
+    texts: InsightVectors = field(init=False)
 
     def __post_init__(self) -> None:
-        """Put all vectors side by side, where they are not yet."""
-        self.texts = self.texts or stacked(self.shelf.rows)
+        """Put all vectors side by side, to be compared with."""
+        ids = list(self.shelf.rows)
+        every = np.concatenate([self.shelf.rows[e] for e in ids] or [np.zeros(0, np.float32)])
+        rows = every.reshape(max(len(ids), 1), -1)
+        self.texts = InsightVectors((Rows(ids, rows, np.arange(len(ids), dtype=np.intp)),))
 
     def look(self, ids: Iterable[str]) -> None:
         """Find who is near those that were not looked at."""
         asked = [each for each in ids if each in self.shelf.rows and each not in self.nearest]
-        if not asked or self.texts is None:
+        if not asked:
             return
         rows = np.stack([self.shelf.rows[each] for each in asked])
         found = self.texts.near(rows, self.thresholds.related)
         for one, near in zip(asked, found, strict=True):
-            others = [each for each in near if each.insight_id not in {one, _STALE}]
+            others = [each for each in near if each.insight_id != one]
             self.cosines |= {pair(one, each.insight_id): each.cosine for each in others}
             some = [each for each in others if self._may(one, each.insight_id, each.cosine)]
             some.sort(key=lambda each: (-each.cosine, each.insight_id))
@@ -515,10 +509,10 @@ def drawn(
 def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
     """Yield pairs that share a slot, one of them due."""
     found = survey.slots
-    for name, node in survey.shelf.nodes.items():
-        if name not in found:
-            subject, of = node.subject, partial(slots, lexicon=survey.lexicon)
-            found[name] = frozenset() if subject.is_section else of(subject.claim)
+    for name in survey.shelf.nodes.keys() - found.keys():
+        subject = survey.shelf.nodes[name].subject
+        some = () if subject.is_section else slots(subject.claim, lexicon=survey.lexicon)
+        found[name] = frozenset(some)
     by_slot: dict[str, list[str]] = {}
     for each in due:
         for slot in found.get(each, ()):
@@ -538,7 +532,7 @@ class KnownPrinciples:
     """All principles as of one moment, and what was made of them.
 
     Attributes:
-        how: what the digests name beside the principles.
+        how: what is drawn of beside the principles.
         mark: up to where the ledger's changes are in it.
         loose: names that were supposed to be other than in the ledger, to be read again.
 
@@ -547,33 +541,18 @@ class KnownPrinciples:
     how: bytes
     mark: ChangeMark
     shelf: principle_lists.PrincipleShelf
-    digests: Mapping[str, bytes]
-    texts: InsightVectors
-    slots: dict[str, frozenset[str]]
     loose: Collection[str]
+    slots: dict[str, frozenset[str]] = field(default_factory=dict)
 
-    def named(self, names: Collection[str]) -> set[str]:
-        """Return names, with the principles that have a text of which a hash is among them."""
-        digests = {each for each in names if each[:4] not in _NAMED}
-        nodes = self.shelf.nodes.items()
-        return {*names, *(n for n, e in nodes if digests and e.text_hash.hex() in digests)}
-
-    def updated(self, part: KnownPrinciples, ids: Collection[str]) -> KnownPrinciples:
+    def update(self, part: KnownPrinciples, ids: Collection[str]) -> KnownPrinciples:
         """Return it with those principles as a part has them: those that it lacks have gone."""
 
         def put(ours: Mapping[str, T], theirs: Mapping[str, T]) -> dict[str, T]:
             return {name: each for name, each in ours.items() if name not in ids} | {**theirs}
 
-        rows = put(self.shelf.rows, part.shelf.rows)
-        shelf = principle_lists.PrincipleShelf(put(self.shelf.nodes, part.shelf.nodes), rows)
-        parts = [
-            replace(e, items=[_STALE if n in ids else n for n in e.items]) for e in self.texts.parts
-        ]
-        parts += part.texts.parts if part.shelf.rows else ()
-        beside = sum(len(each.items) for each in parts[1:])
-        texts = InsightVectors(tuple(parts)) if beside <= _BESIDE else stacked(rows)
-        digests, kept = put(self.digests, part.digests), put(self.slots, {})
-        return replace(part, shelf=shelf, digests=digests, texts=texts, slots=kept)
+        nodes, rows = put(self.shelf.nodes, part.shelf.nodes), put(self.shelf.rows, part.shelf.rows)
+        shelf = principle_lists.PrincipleShelf(nodes, rows)
+        return replace(part, shelf=shelf, slots=put(self.slots, {}))
 
 
 @dataclass(slots=True)
@@ -605,68 +584,59 @@ class Linker:
         """
         read, run = self.records.read, self.threads.run
         tables = lexicon if lexicon is not None else await run(standard)
-        known = await self._look(made, rows or {}, gone=gone, lexicon=tables)
-        self._known, shelf, digests = known, known.shelf, known.digests
-        due = {name for name, now in digests.items() if now != shelf.nodes[name].linked}
+        take = partial(principle_lists.shelf, model=self.model, made=made, rows=rows, gone=gone)
+        loose = {*gone, *(each.id for each in made), *(each.hex() for each in rows or ())}
+        known = self._known = await self._look(take, loose, lexicon=tables)
+        shelf = known.shelf
+        due = {name for name, each in shelf.nodes.items() if each.digest != each.linked}
         # Who loses a neighbour that goes is due as well.
         lost = await read(lambda c: principles.touching(c, gone)) if gone else ()
         due |= {end for each in lost for end in each.pair if end in shelf.nodes}
         if not due:
             return Linked()
-        survey = Survey(
-            shelf, self.settings.linking, tables, texts=known.texts, slots=known.slots
-        )
-        linked = await read(lambda c: principles.touching(c, due))
-        around = await run(affected, survey, due, linked)
+        survey = Survey(shelf, self.settings.linking, tables, slots=known.slots)
+        before = await read(lambda c: principles.touching(c, due))
+        around = await run(affected, survey, due, before)
         before = await read(lambda c: principles.touching(c, {*around, *gone}))
         found = await run(drawn, survey, due, around, before)
-        return replace(found, digests={name: digests[name] for name in due})
+        return replace(found, digests={name: shelf.nodes[name].digest for name in due})
 
     async def _look(
         self,
-        made: Sequence[Principle],
-        rows: Mapping[bytes, Matrix],
+        take: Callable[..., principle_lists.PrincipleShelf],
+        loose: Collection[str],
         *,
-        gone: Collection[str],
         lexicon: Lexicon,
     ) -> KnownPrinciples:
         """Return the principles as they will be; only those that may be others now are read."""
         limits = asdict(self.settings.linking)
         how = json.dumps([linking.VERSION, lexicon.digest, self.model, limits]).encode()
         known = self._known if self._known is not None and self._known.how == how else None
-        since = partial(changed_since, mark=known.mark if known is not None else None)
-        mark, names = await self.records.write(since)
-        loose = {*gone, *(each.id for each in made), *(each.hex() for each in rows)}
-        take = partial(principle_lists.shelf, model=self.model, made=made, rows=rows, gone=gone)
+        since = None if known is None else known.mark
+        mark, names = await self.records.write(lambda c: changed_since(c, since))
         if known is None or names is None:
             shelf = await self.records.read(take)
-            return await self.threads.run(self._part, how, mark, shelf, loose=loose)
-        held, asked = known, await self.threads.run(known.named, {*names, *known.loose, *loose})
+            return await self.threads.run(_digested, KnownPrinciples(how, mark, shelf, loose))
+        held, names = known.shelf.nodes, {*names, *known.loose, *loose}
 
         def look(connection: Connection) -> tuple[set[str], principle_lists.PrincipleShelf]:
-            ids = principle_lists.concerned(connection, asked)
-            others = held.shelf.nodes.keys() - ids
-            return ids, take(connection, ids=ids, others=others)
+            hashed = {name for name, each in held.items() if each.text_hash.hex() in names}
+            ids = principle_lists.concerned(connection, {*names, *hashed})
+            return ids, take(connection, ids=ids, others=held.keys() - ids)
 
         ids, shelf = await self.records.read(look)
-        part = await self.threads.run(self._part, how, mark, shelf, loose=loose)
-        return await self.threads.run(held.updated, part, ids)
+        part = await self.threads.run(_digested, KnownPrinciples(how, mark, shelf, loose))
+        return await self.threads.run(known.update, part, ids)
 
-    def _part(
-        self,
-        how: bytes,
-        mark: ChangeMark,
-        shelf: principle_lists.PrincipleShelf,
-        *,
-        loose: Collection[str],
-    ) -> KnownPrinciples:
-        """Return principles with the digest of all that each one's links are drawn of."""
-        found = {}
-        for name, node in shelf.nodes.items():
-            what, claim = node.subject, node.subject.claim
-            said = [(n, *map(str, (v.relation, v.decider, v.reason))) for n, v in what.verdicts]
-            of = (sorted(what.domains), sorted(what.tags), said, what.is_section)
-            parts = ((claim.text, claim.heading, claim.scope), *of, name in shelf.rows)
-            text = json.dumps([*parts, node.text_hash.hex()])
-            found[name] = hashlib.sha256(how + text.encode("utf-8", "surrogatepass")).digest()
-        return KnownPrinciples(how, mark, shelf, found, stacked(shelf.rows), {}, loose)
+
+def _digested(known: KnownPrinciples) -> KnownPrinciples:
+    """Return principles with the digest of all that each one's links are drawn of (on a thread)."""
+    found = {}
+    for name, node in known.shelf.nodes.items():
+        what, claim = node.subject, node.subject.claim
+        said = [(n, *map(str, (v.relation, v.decider, v.reason))) for n, v in what.verdicts]
+        of = (sorted(what.domains), sorted(what.tags), said, what.is_section)
+        parts = ((claim.text, claim.heading, claim.scope), *of, name in known.shelf.rows)
+        text = json.dumps([*parts, node.text_hash.hex()]).encode("utf-8", "surrogatepass")
+        found[name] = replace(node, digest=hashlib.sha256(known.how + text).digest())
+    return replace(known, shelf=replace(known.shelf, nodes=found))

@@ -27,7 +27,7 @@ from contextlib import closing
 from functools import cache, partial
 from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, create_mock_engine, event
@@ -39,7 +39,7 @@ from cortex_actors.storage.ledger.files import SCHEMA_VERSION, refuse_schema
 from cortex_actors.storage.tables.schema import WORDS, metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 
 #: Connections that may read at the same time (each on a thread of its own).
@@ -136,36 +136,11 @@ def driver_of(connection: Connection) -> sqlite3.Connection:
 #: Changes that one log notes; then it begins again, and all is read again: some MB of memory.
 LOGGED = 100_000
 
-#: What is watched: table -> what names a row (a hash as hexadecimal digits), and the columns that
-#: count, where not all do.
-_WATCHED: dict[str, tuple[str, str]] = {
-    "principles": ("id", ""),
-    "insights": ("id", "heading, granularity, status, superseded_by"),
-    "insight_sources": (
-        "insight_id said_id",
-        "insight_id, said_id, project_id, path, heading, kind, scope, line_start, withdrawn_at,"
-        " trust",
-    ),
-    "contradictions": ("insight_a insight_b", ""),
-    "vectors": ("text_hash", ""),
-}
-
-#: A row before and after a change.
-_ROWS = ("OLD", "NEW")
-
-#: A log is a table whose first row names it; a name that comes again gets a new number.
-_LOG = "CREATE TEMP TABLE changed (seq INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT UNIQUE)"
-_BEGUN = "INSERT INTO changed (name) VALUES ('log ' || hex(randomblob(8)))"
-_NEWEST_CHANGE = (
-    "SELECT name, (SELECT max(seq) FROM changed) FROM changed ORDER BY seq LIMIT 1"
-)
+_NEWEST_CHANGE = "SELECT name, (SELECT max(seq) FROM changed) FROM changed ORDER BY seq LIMIT 1"
 
 
-class ChangeMark(NamedTuple):
-    """Up to where a log of changes was read."""
-
-    log: str
-    seq: int
+#: Up to where a log of changes was read: its name, and the number of a change.
+ChangeMark: TypeAlias = "tuple[str, int]"
 
 
 def changed_since(
@@ -178,35 +153,16 @@ def changed_since(
     """
     driver = driver_of(connection)
     if not driver.execute("SELECT 1 FROM temp.sqlite_master WHERE name = 'changed'").fetchone():
-        for statement in (_LOG, _BEGUN, *_triggers()):
+        for statement in statements(str(Path(__file__).with_name("changes"))):
             driver.execute(statement)
-    (noted,) = driver.execute("SELECT max(seq) - min(seq) FROM changed").fetchone()
-    if noted > LOGGED:
+    if driver.execute("SELECT max(seq) - min(seq) > ? FROM changed", (LOGGED,)).fetchone()[0]:
         driver.execute("DELETE FROM changed")
-        driver.execute(_BEGUN)
-    name, newest = driver.execute(_NEWEST_CHANGE).fetchone()
-    if mark is None or mark.log != name:
-        return ChangeMark(name, newest), None
-    rows = driver.execute("SELECT name FROM changed WHERE seq > ?", (mark.seq,))
-    return ChangeMark(name, newest), {each for (each,) in rows}
-
-
-def _triggers() -> Iterator[str]:
-    """Yield what notes every change of what is watched."""
-    for table, (names, columns) in _WATCHED.items():
-        old, new = (", ".join(f"{row}.{each}" for each in columns.split(", ")) for row in _ROWS)
-        for how, rows in (("INSERT", _ROWS[1:]), ("DELETE", _ROWS[:1]), ("UPDATE", _ROWS)):
-            when = f" WHEN ({old}) IS NOT ({new})" if columns and how == "UPDATE" else ""
-            each = [f"{row}.{name}" for row in rows for name in names.split()]
-            said = [f"lower(hex({e}))" if e.endswith("_hash") else e for e in each]
-            noted = (
-                f"DELETE FROM changed WHERE name = {e}; INSERT INTO changed (name) VALUES ({e});"  # noqa: S608 - ours
-                for e in said
-            )
-            yield (
-                f"CREATE TEMP TRIGGER changed_{table}_{how} AFTER {how} ON main.{table}{when}"
-                f" BEGIN {' '.join(noted)} END"
-            )
+        driver.execute("INSERT INTO changed (name) VALUES ('log ' || hex(randomblob(8)))")
+    found: ChangeMark = driver.execute(_NEWEST_CHANGE).fetchone()
+    if mark is None or mark[0] != found[0]:
+        return found, None
+    rows = driver.execute("SELECT name FROM changed WHERE seq > ?", mark[1:])
+    return found, {each for (each,) in rows}
 
 
 def settle(engine: Engine, path: Path) -> None:
@@ -409,7 +365,7 @@ def _upgrade(connection: Connection) -> None:
 
 
 def statements(script: str) -> list[str]:
-    """Return what a migration does, one statement each: the `.sql` file beside its script."""
+    """Return what a migration, or another script, does: the `.sql` file beside it, in statements."""
     text = Path(script).with_suffix(".sql").read_text("utf-8")
     return [each for each in text.split(";\n") if each.strip()]
 

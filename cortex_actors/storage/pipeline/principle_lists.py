@@ -223,11 +223,15 @@ _PRINCIPLE, _INSIGHT = "pri_", "ins_"
 
 @dataclass(frozen=True, slots=True)
 class PrincipleNode:
-    """One principle that may be linked; `linked` is what its links were drawn of, if they were."""
+    """One principle that may be linked; `linked` is what its links were drawn of, if they were.
+
+    `digest` is what they would be drawn of now.
+    """
 
     subject: Subject
     text_hash: bytes
     linked: bytes | None = None
+    digest: bytes = b""
 
     @property
     def id(self) -> str:
@@ -258,12 +262,8 @@ def shelf(
     `rows` are vectors by the hash of their text that the ledger has not got yet. With `ids` only
     those are read; `others` are the principles that there are beside them.
     """
-    query = select(principles)
-    every = (
-        connection.execute(query).all()
-        if ids is None
-        else list(columns.rows_in(connection, query, principles.c.id, ids))
-    )
+    asked = links.ids(connection) if ids is None else ids
+    every = list(columns.rows_in(connection, select(principles), principles.c.id, asked))
     known = {row.id: columns.entity(Principle, row) for row in every} | {
         each.id: each for each in made
     }
@@ -296,9 +296,9 @@ def concerned(connection: Connection, names: Collection[str]) -> set[str]:
 
     `names` are principles and insights that changed. Who is the lesser of a pair has its verdict.
     """
-    insights = [_INSIGHT + e[len(_INSIGHT) :] for e in names if e[:4] in {_PRINCIPLE, _INSIGHT}]
-    lesser = (each for (each,) in execute_for(connection, _LESSER, insights))
-    return set(map(_principle, (*insights, *lesser)))
+    some = [_INSIGHT + each.removeprefix(_INSIGHT).removeprefix(_PRINCIPLE) for each in names]
+    lesser = (each for (each,) in execute_for(connection, _LESSER, some))
+    return set(map(_principle, (*some, *lesser)))
 
 
 def _claims(
