@@ -365,7 +365,7 @@ def _upgrade(connection: Connection) -> None:
 
 
 def statements(script: str) -> list[str]:
-    """Return what a migration, or another script, does: the `.sql` file beside it, in statements."""
+    """Return the statements of the `.sql` file beside a script, a migration or another one."""
     text = Path(script).with_suffix(".sql").read_text("utf-8")
     return [each for each in text.split(";\n") if each.strip()]
 
