@@ -47,6 +47,7 @@ from cortex_actors.rules.proposals import Proposal, ProposalKind, propose
 from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
 from cortex_actors.storage.ledger.connection import ChangeMark, changed_since
 from cortex_actors.storage.pipeline import principle_lists, principles
+from cortex_actors.storage.pipeline.principle_lists import PrincipleShelf
 from cortex_actors.storage.search.matrix import InsightVectors, Rows, cosine
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
@@ -399,7 +400,7 @@ class Linked:
 class Survey:
     """Principles near each other, as far as compared; it belongs to one run, on a thread."""
 
-    shelf: principle_lists.PrincipleShelf
+    shelf: PrincipleShelf
     thresholds: linking.LinkThresholds
     lexicon: Lexicon
     #: Cosines of pairs that are worth a look.
@@ -540,7 +541,7 @@ class KnownPrinciples:
 
     how: bytes
     mark: ChangeMark
-    shelf: principle_lists.PrincipleShelf
+    shelf: PrincipleShelf
     loose: Collection[str]
     slots: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -550,8 +551,8 @@ class KnownPrinciples:
         def put(ours: Mapping[str, T], theirs: Mapping[str, T]) -> dict[str, T]:
             return {name: each for name, each in ours.items() if name not in ids} | {**theirs}
 
-        nodes, rows = put(self.shelf.nodes, part.shelf.nodes), put(self.shelf.rows, part.shelf.rows)
-        shelf = principle_lists.PrincipleShelf(nodes, rows)
+        ours, theirs = self.shelf, part.shelf
+        shelf = PrincipleShelf(put(ours.nodes, theirs.nodes), put(ours.rows, theirs.rows))
         return replace(part, shelf=shelf, slots=put(self.slots, {}))
 
 
@@ -602,11 +603,7 @@ class Linker:
         return replace(found, digests={name: shelf.nodes[name].digest for name in due})
 
     async def _look(
-        self,
-        take: Callable[..., principle_lists.PrincipleShelf],
-        loose: Collection[str],
-        *,
-        lexicon: Lexicon,
+        self, take: Callable[..., PrincipleShelf], loose: Collection[str], *, lexicon: Lexicon
     ) -> KnownPrinciples:
         """Return the principles as they will be; only those that may be others now are read."""
         limits = asdict(self.settings.linking)
@@ -619,7 +616,7 @@ class Linker:
             return await self.threads.run(_digested, KnownPrinciples(how, mark, shelf, loose))
         held, names = known.shelf.nodes, {*names, *known.loose, *loose}
 
-        def look(connection: Connection) -> tuple[set[str], principle_lists.PrincipleShelf]:
+        def look(connection: Connection) -> tuple[set[str], PrincipleShelf]:
             hashed = {name for name, each in held.items() if each.text_hash.hex() in names}
             ids = principle_lists.concerned(connection, {*names, *hashed})
             return ids, take(connection, ids=ids, others=held.keys() - ids)

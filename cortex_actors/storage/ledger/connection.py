@@ -15,7 +15,7 @@ are, both as of one moment.
 
 What changed of what principles are made of, by name, so that what was read once is not all read
 again. Triggers of the writing connection note it in a table of that connection, which is in memory
-and in no file: it is committed and rolled back with the change itself, whoever wrote it.
+and in no file: it is committed and rolled back with the change itself.
 """
 
 from __future__ import annotations

@@ -271,7 +271,7 @@ def shelf(
     kept = [each for _, each in sorted(known.items()) if each.id not in gone]
     insights = [_INSIGHT + each.id.removeprefix(_PRINCIPLE) for each in kept]
     claims = _claims(connection, insights)
-    verdicts = _verdicts(connection, insights, {*others, *(each.id for each in kept)})
+    verdicts = _verdicts(connection, insights, among={*others, *(e.id for e in kept)})
     nodes = {}
     for each in kept:
         heading, is_section, scope = claims.get(each.id, (None, False, ""))
@@ -319,7 +319,7 @@ def _claims(
 
 
 def _verdicts(
-    connection: Connection, insights: Sequence[str], among: Collection[str]
+    connection: Connection, insights: Sequence[str], *, among: Collection[str]
 ) -> dict[str, list[tuple[str, insight.Judgement]]]:
     """Return what was said about pairs, by the id of the principle that has the lesser insight.
 
