@@ -3,8 +3,7 @@
 It grows from the insights that a run begins with to those that share a cluster or a principle with
 one of them, or are a principle already and say nearly the same, and so on until nothing more is
 connected. What is outside has no say in what is inside, so that a run over a part ends as a run
-over everything would. Its cost is that of the part, but for one product of matrices and the reading
-of the vectors of what is a principle already.
+over everything would. Its cost is that of the part, but for one product of matrices.
 
 Earning: which insights may become principles, each for itself or a cluster together.
 
@@ -249,7 +248,7 @@ async def gather(tools: Tools, seeds: Collection[str], *, dedup: float) -> Gathe
     if not seeds:
         return found
     read = tools.records.read
-    others, found.decisions, found.kept, found.revoked = await read(
+    texts, found.decisions, found.kept, found.revoked = await read(
         lambda c: _known(c, tools.neighbours)
     )
     waiting = set((await read(partial(_leads, ids=seeds))).values())
@@ -263,28 +262,31 @@ async def gather(tools: Tools, seeds: Collection[str], *, dedup: float) -> Gathe
         found.rows |= look.rows
         found.leads |= look.leads
         found.differing |= look.differing
-        near = await tools.threads.run(_near, look, others, found, dedup=dedup)
+        near, others = await tools.threads.run(_near, look, texts, found, dedup=dedup)
         found.near |= near
         waiting |= look.next | {each for edge in near for each in edge}
+        waiting |= await read(partial(_derived, ids=others))
         waiting -= found.said.keys() | set(some)
     return found
 
 
 def _known(
     connection: Connection, neighbours: Neighbours
-) -> tuple[Rows, Mapping[str, Decision], set[str], set[str]]:
-    """Return the vectors of what is a principle already, and what persons have said."""
-    made = principles.derived(connection)
-    leads = set(_leads(connection, ids=made).values())
-    rows = neighbours.rows(connection, insight_evidence.said_among(connection, leads))
-    items = sorted(rows)
-    matrix = np.stack([rows[each] for each in items]) if items else np.zeros((0, 1), np.float32)
+) -> tuple[InsightVectors, Mapping[str, Decision], set[str], set[str]]:
+    """Return the vectors of what can be found, and what persons have said."""
     return (
-        Rows(items, matrix, np.arange(len(items))),
+        neighbours.found(connection),
         reviews.decisions(connection),
         contradictions.kept(connection),
         reviews.principles(connection),
     )
+
+
+def _derived(connection: Connection, *, ids: Collection[str]) -> set[str]:
+    """Return those of the insights that files say and that are a principle already."""
+    counting = {**{each: each for each in ids}, **insights.followers(connection, ids)}
+    made = principles.derived(connection, counting)
+    return insight_evidence.said_among(connection, {counting[each] for each in made})
 
 
 def _leads(connection: Connection, *, ids: Collection[str]) -> dict[str, str]:
@@ -310,21 +312,23 @@ def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str])
     )
 
 
-def _near(look: Gathered, others: Rows, found: Gathered, *, dedup: float) -> Edges:
-    """Return the pairs that are near enough, of those insights and all others (on a thread)."""
+def _near(
+    look: Gathered, texts: InsightVectors, found: Gathered, *, dedup: float
+) -> tuple[Edges, set[str]]:
+    """Return the near pairs inside of what was found, and what else is near (on a thread)."""
     names = sorted(look.rows)
     if not names:
-        return {}
+        return {}, set()
     asked = np.stack([look.rows[each] for each in names])
     inside = sorted(found.rows)
     own = Rows(inside, np.stack([found.rows[each] for each in inside]), np.arange(len(inside)))
     edges: Edges = {}
-    both = tuple(each for each in (own, others) if len(each.items))
-    for name, near in zip(names, InsightVectors(both).near(asked, dedup), strict=True):
+    for name, near in zip(names, InsightVectors((own,)).near(asked, dedup), strict=True):
         for other, likeness in near:
             if other != name:
                 edges[min(name, other), max(name, other)] = likeness
-    return edges
+    others = {each.insight_id for near in texts.near(asked, dedup) for each in near}
+    return edges, others - found.rows.keys()
 
 
 @dataclass(frozen=True, slots=True)

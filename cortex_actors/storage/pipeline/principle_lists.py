@@ -208,13 +208,14 @@ _SCOPES = (
     " AND said_id IN :ids"
 )
 
-#: What was said about pairs of which both are among them.
+#: What was said about pairs of which the lesser is among them.
 _VERDICTS = (
     "SELECT insight_a, insight_b, type, status <> 'unresolved' AND kept_id IS NULL, decided_by,"
-    " reason FROM contradictions"
-    " WHERE insight_a IN :ids"
-    " AND insight_b IN :ids ORDER BY insight_a, insight_b"
+    " reason FROM contradictions WHERE insight_a IN :ids ORDER BY insight_a, insight_b"
 )
+
+#: The lesser of such pairs.
+_LESSER = "SELECT insight_a FROM contradictions WHERE insight_b IN :ids"
 
 #: What ids of principles and of insights begin with.
 _PRINCIPLE, _INSIGHT = "pri_", "ins_"
@@ -222,11 +223,15 @@ _PRINCIPLE, _INSIGHT = "pri_", "ins_"
 
 @dataclass(frozen=True, slots=True)
 class PrincipleNode:
-    """One principle that may be linked; `linked` is what its links were drawn of, if they were."""
+    """One principle that may be linked; `linked` is what its links were drawn of, if they were.
+
+    `digest` is what they would be drawn of now.
+    """
 
     subject: Subject
     text_hash: bytes
     linked: bytes | None = None
+    digest: bytes = b""
 
     @property
     def id(self) -> str:
@@ -249,12 +254,16 @@ def shelf(
     made: Sequence[Principle] = (),
     rows: Mapping[bytes, Matrix] | None = None,
     gone: Collection[str] = (),
+    ids: Collection[str] | None = None,
+    others: Collection[str] = (),
 ) -> PrincipleShelf:
     """Return the principles as they will be with those that were `made` and without the `gone`.
 
-    `rows` are vectors by the hash of their text that the ledger has not got yet.
+    `rows` are vectors by the hash of their text that the ledger has not got yet. With `ids` only
+    those are read; `others` are the principles that there are beside them.
     """
-    every = connection.execute(select(principles)).all()
+    asked = links.ids(connection) if ids is None else ids
+    every = list(columns.rows_in(connection, select(principles), principles.c.id, asked))
     known = {row.id: columns.entity(Principle, row) for row in every} | {
         each.id: each for each in made
     }
@@ -262,7 +271,7 @@ def shelf(
     kept = [each for _, each in sorted(known.items()) if each.id not in gone]
     insights = [_INSIGHT + each.id.removeprefix(_PRINCIPLE) for each in kept]
     claims = _claims(connection, insights)
-    verdicts = _verdicts(connection, insights)
+    verdicts = _verdicts(connection, insights, among={*others, *(e.id for e in kept)})
     nodes = {}
     for each in kept:
         heading, is_section, scope = claims.get(each.id, (None, False, ""))
@@ -280,6 +289,16 @@ def shelf(
     found = {each.id: stored[each.text_hash] for each in kept if each.text_hash in stored}
     vectors = {name: np.asarray(row, np.float32) for name, row in found.items()}
     return PrincipleShelf(nodes, vectors)
+
+
+def concerned(connection: Connection, names: Collection[str]) -> set[str]:
+    """Return the ids that principles have, or would have, whose node may be another one now.
+
+    `names` are principles and insights that changed. Who is the lesser of a pair has its verdict.
+    """
+    some = [_INSIGHT + each.removeprefix(_INSIGHT).removeprefix(_PRINCIPLE) for each in names]
+    lesser = (each for (each,) in execute_for(connection, _LESSER, some))
+    return set(map(_principle, (*some, *lesser)))
 
 
 def _claims(
@@ -300,9 +319,12 @@ def _claims(
 
 
 def _verdicts(
-    connection: Connection, insights: Sequence[str]
+    connection: Connection, insights: Sequence[str], *, among: Collection[str]
 ) -> dict[str, list[tuple[str, insight.Judgement]]]:
-    """Return what was said about pairs, by the id of the principle that has the lesser insight."""
+    """Return what was said about pairs, by the id of the principle that has the lesser insight.
+
+    The other one is `among` the principles.
+    """
     peace = insight.Judgement(
         insight.Relation.RELATED, insight.Decider.PERSON, "a person found that both may hold"
     )
@@ -314,7 +336,8 @@ def _verdicts(
             columns.given_text(reason) or "",
             insight.Conflict(kind),
         )
-        found.append((_principle(one), (_principle(other), peace if is_peace else said)))
+        if _principle(other) in among:
+            found.append((_principle(one), (_principle(other), peace if is_peace else said)))
     return columns.grouped(found)
 
 

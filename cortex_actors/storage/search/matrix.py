@@ -468,10 +468,12 @@ class Rows:
     places: NDArray[np.intp]
 
     def pieces(self) -> Iterator[tuple[NDArray[np.intp], Matrix]]:
-        """Yield places and vectors, gathered some at a time so that it costs no second copy."""
+        """Yield places and vectors, some at a time; a copy only of what does not lie together."""
         for start in range(0, len(self.places), _BLOCK):
             some = self.places[start : start + _BLOCK]
-            yield some, self.rows[some]
+            first, last = int(some[0]), int(some[-1])
+            is_whole = np.array_equal(some, np.arange(first, last + 1))
+            yield some, self.rows[first : last + 1] if is_whole else self.rows[some]
 
 
 @dataclass(frozen=True, slots=True)
@@ -516,7 +518,7 @@ class Neighbours:
 
         In a read transaction, on its thread.
         """
-        found = self._found(connection).near(rows, floor)
+        found = self.found(connection).near(rows, floor)
         some = {each.insight_id for near in found for each in near}
         # What has gone may still be in the matrix.
         findable = "SELECT item_id FROM passages WHERE collection = ?2 AND item_id IN :ids"
@@ -535,7 +537,7 @@ class Neighbours:
         In a read transaction; what is returned may be used after it.
         """
         merged = _ledger(execute(connection, _MERGED, self.model))
-        return InsightVectors((*self._found(connection).parts, *merged))
+        return InsightVectors((*self.found(connection).parts, *merged))
 
     def rows(self, connection: Connection, ids: Collection[str]) -> dict[str, Matrix]:
         """Return the vectors of those insights that have one."""
@@ -550,8 +552,8 @@ class Neighbours:
             for place, row in zip(places.tolist(), rows, strict=True)
         }
 
-    def _found(self, connection: Connection) -> InsightVectors:
-        """Return the texts that can be found."""
+    def found(self, connection: Connection) -> InsightVectors:
+        """Return the texts that can be found, in a read transaction; it may be used after it."""
         view = self._matrix.view(connection)
         if view is None:
             return InsightVectors(
