@@ -169,6 +169,7 @@ def needs(text: str, places: tuple[tuple[str, str], ...]) -> frozenset[str]:
     return own.union(tools(text), frozenset.intersection(*around) if around else frozenset())
 
 
+@lru_cache(_REMEMBERED)
 def tools(text: str) -> frozenset[str]:
     """Return the stems of what a text names that one project uses and another of its stack not."""
     said = {
