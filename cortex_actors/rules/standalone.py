@@ -193,6 +193,7 @@ def covered(text: str, passages: Iterable[frozenset[str]]) -> float:
     return max(found, default=0.0) / (sum(weights.values()) or 1.0)
 
 
+@lru_cache(_REMEMBERED)
 def content(text: str) -> frozenset[str]:
     """Return the stems of the words that say what a text is about, one for those that mean one."""
     some = {stem(each) for each in _WORD.findall(text.lower()) if each not in STOP_WORDS}
