@@ -21,7 +21,7 @@ import json
 import select
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from importlib import import_module
 from pathlib import Path
@@ -32,6 +32,7 @@ from click.core import ParameterSource
 
 from cortex_actors.cli.declare import MOVED
 from cortex_actors.client.connection import Client, folder
+from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, UsageError
 from cortex_actors.home import Home
 
@@ -43,6 +44,9 @@ _HELP = {"help_option_names": ["-h", "--help"], "show_default": True}
 
 #: Seconds after which a terminal is told what the command waits for.
 SLOW = 2.0
+
+#: Seconds between two looks at how far an answer is: each costs the daemon a millisecond.
+LOOK = 0.5
 
 #: Seconds the daemon has to name values to a shell: nobody waits longer for the tab key.
 COMPLETE_TIMEOUT = 1.0
@@ -199,16 +203,24 @@ def load(name: str) -> Any:  # noqa: ANN401 - whatever has that name
     return getattr(import_module(module), inside)
 
 
-def show_waiting(sock: socket.socket, *, method: str, seconds: float) -> None:
-    """Say in the terminal that an answer is late, until it comes or its time is over."""
+def show_waiting(
+    sock: socket.socket, *, method: str, seconds: float, steps: Iterator[str] | None = None
+) -> None:
+    """Say in the terminal that an answer is late, until it comes or its time is over.
+
+    `steps` yields how far it is by now, "" where that is not known; it is asked again and again.
+    """
     if select.select([sock], [], [], min(SLOW, seconds))[0]:
         return
-    say = partial(print, end="", file=sys.stderr, flush=True)
-    say(f"cortex: still waiting for the daemon ({method})...")
-    try:
-        ready = select.select([sock], [], [], max(seconds - SLOW, 0.0))[0]
-    finally:
-        say("\r\x1b[K")
+    clock, say = SystemClock(), partial(print, end="", file=sys.stderr, flush=True)
+    end, ready = clock.monotonic() + max(seconds - SLOW, 0.0), False
+    while not ready and (left := end - clock.monotonic()) > 0:
+        step = next(steps, "") if steps else ""
+        say(f"cortex: {step or f'still waiting for the daemon ({method})'}...")
+        try:
+            ready = bool(select.select([sock], [], [], min(left, LOOK) if steps else left)[0])
+        finally:
+            say("\r\x1b[K")
     if not ready:
         # The caller's own wait is over, too.
         sock.settimeout(1e-6)

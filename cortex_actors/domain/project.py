@@ -153,6 +153,9 @@ class Fragment:
             all that the file holds for.
         imports: the files that it points to with `@path`, as written; they are not followed.
         raw: its bytes, from `byte_start` to `byte_end`, of which statements are made.
+        stance: tells it apart from one that says the same under other headings (64 hex digits). Its
+            statements are not the same: what a heading forbids, they forbid. Without any heading it
+            is the id.
 
     """
 
@@ -170,20 +173,14 @@ class Fragment:
     imports: tuple[str, ...] = ()
     raw: bytes = field(default=b"", compare=False, repr=False)
     id: str = field(init=False)
+    stance: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        """Compute the id."""
+        """Compute the id and the stance: each of its statements needs that."""
         object.__setattr__(self, "id", fragment_id(self.source_path, self.content))
-
-    @property
-    def stance(self) -> str:
-        """What tells it apart from one that says the same under other headings (64 hex digits).
-
-        Its statements are not the same: what a heading forbids, they forbid. Without any heading it
-        is the id.
-        """
         headings = [*self.above, *([] if self.heading is None else [self.heading])]
-        return fragment_id(self.source_path, "\n".join([*headings, self.content]))
+        stance = fragment_id(self.source_path, "\n".join([*headings, self.content]))
+        object.__setattr__(self, "stance", stance)
 
 
 def fragment_id(path: str, content: str) -> str:

@@ -328,7 +328,14 @@ class FileReader:
         A large file takes a while: run it on a thread. Raises `BadInput`, naming the path, for what
         is no text or says too much.
         """
-        found = self.dialect.parse(data, path=self.path, project=self.project)
+        return self.read_sections(self.parse(data), data)
+
+    def parse(self, data: bytes) -> Sequence[Fragment]:
+        """Return the sections of a file that a human wrote; raises `BadInput`."""
+        return self.dialect.parse(data, path=self.path, project=self.project)
+
+    def read_sections(self, found: Sequence[Fragment], data: bytes) -> Said:
+        """Return what the sections of a file say, as `read` does."""
         self._limit(len(found), SECTIONS, "sections")
         findings: list[Finding] = []
         alerts: list[Alert] = []
@@ -507,8 +514,9 @@ def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Compar
 
     Raises `BadInput`, naming the path, for what is no text or says too much.
     """
-    found = [without_secrets(f)[0] for f in dialect.parse(data, path=path, project=project)]
-    said = FileReader(dialect, path, project, Granularity.STATEMENT).read(data)
+    reader = FileReader(dialect, path, project, Granularity.STATEMENT)
+    parsed = reader.parse(data)
+    found, said = [without_secrets(e)[0] for e in parsed], reader.read_sections(parsed, data)
     text = "\n\n".join(embedded_text(each.heading, each.content) for each in found)
     lines = (
         FileStatement(

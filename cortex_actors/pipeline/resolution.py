@@ -28,6 +28,7 @@ import re
 from dataclasses import dataclass, replace
 from difflib import unified_diff
 from functools import lru_cache
+from threading import Lock
 from typing import TYPE_CHECKING, TypeAlias
 
 from cortex_actors import errors
@@ -43,7 +44,7 @@ from cortex_actors.rules.standalone import MANIFESTS, stacks_of_project, topic
 from cortex_actors.storage import projects
 from cortex_actors.storage.embeddings import FileVectors
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import Dialect, dialect_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -148,8 +149,9 @@ class Maker:
 Texts: TypeAlias = "tuple[tuple[str, bytes], ...]"
 
 #: Pages that are remembered, of files that are as they were: to read one again takes 0.1 s, and
-#: a page of a hundred statements has some 100 kB. Files of one project lie beside each other.
-REMEMBERED, NEIGHBOURS = 128, 8
+#: a page of a hundred statements has some 100 kB. Files of one project lie beside each other, and
+#: eight that are updated at once are of four projects or so.
+REMEMBERED, NEIGHBOURS = 128, 16
 
 #: Bytes of a project's instruction files up to which their pages are: most have a tenth of it.
 SMALL = 262_144
@@ -168,13 +170,32 @@ def _compared(root: str, name: str, /, *some: Texts, present: tuple[str, ...]) -
     return replace(page, elsewhere=elsewhere, stacks=stacks_of_project(said, present))
 
 
-@lru_cache(NEIGHBOURS)
+#: Held while a text is read, by its hash: the files of one project all ask for the same pages at
+#: the same time, and each would be read as often. Two texts rarely wait for each other.
+_READING = tuple(Lock() for _ in range(64))
+
+
 def _page(root: str, name: str, /, *, path: str, text: bytes) -> ComparedTexts:
     """Return what a human says in a file of the project; raises `BadInput`."""
     dialect = dialect_of(path)
     if dialect is None:
         return ComparedTexts()
-    return page_of(text, dialect, path=posixpath.join(root, path), project=name)
+    place = posixpath.join(root, path)
+    # `CLAUDE.md` often says what `AGENTS.md` says, and is the same page then: its name alone tells
+    # something only where the text has a front matter, which begins it, if need be behind a mark.
+    known = place if b"---" in text[:8] else ""
+    try:
+        with _READING[hash(text) % len(_READING)]:
+            return _read(Dialect("", "", dialect.parse), known, text)
+    except errors.BadInput:
+        # An error names the file.
+        return page_of(text, dialect, path=place, project=name)
+
+
+@lru_cache(NEIGHBOURS)
+def _read(dialect: Dialect, place: str, text: bytes) -> ComparedTexts:
+    """Return what a human says in a text; raises `BadInput`."""
+    return page_of(text, dialect, path=place, project="")
 
 
 def _elsewhere(root: str, name: str, *, path: str, text: bytes) -> list[FileStatement]:

@@ -52,10 +52,12 @@ from cortex_actors.home import read_regular
 from cortex_actors.pipeline.likeness import UNEMBEDDED
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import FOLDERS, PLACES, Formatter, Present, Target
-from cortex_actors.rules.contradiction import ThresholdTable, judge, slots
+from cortex_actors.rules.contradiction import ThresholdTable, judge
 from cortex_actors.rules.promotion import RelevanceWeights, score, share
 from cortex_actors.rules.standalone import MANIFESTS, content, covered, needs, tools
 from cortex_actors.storage.pipeline import principles, reviews
+from cortex_actors.text.claims import slots
+from cortex_actors.text.lexicon import standard
 from cortex_actors.text.markdown import MAX_BYTES, lines
 
 if TYPE_CHECKING:
@@ -100,25 +102,16 @@ class FileFindings:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """Statements, with the slots of each, its words, and their vectors if all have one."""
+    """Statements, with their vectors if all have one."""
 
     lines: Sequence[FileStatement]
-    slots: Sequence[frozenset[str]]
-    words: Sequence[frozenset[str]]
     rows: Matrix | None
 
     @classmethod
-    def of(
-        cls, some: Iterable[FileStatement], placed: PlacedTexts, lexicon: Lexicon | None
-    ) -> _Lines:
+    def of(cls, some: Iterable[FileStatement], placed: PlacedTexts) -> _Lines:
         """Return statements of a page; an example is neither for a principle nor against it."""
         lines = [each for each in some if not each.is_example]
-        return cls(
-            lines,
-            [slots(each.claim, lexicon=lexicon) for each in lines],
-            [_words(each.claim.text) for each in lines],
-            placed.rows([each.embedded for each in lines]),
-        )
+        return cls(lines, placed.rows([each.embedded for each in lines]))
 
     def passages(self) -> list[frozenset[str]]:
         """Return the words below each heading."""
@@ -133,9 +126,9 @@ class Bench:
     """Compares principles with one page; it belongs to one resolution."""
 
     def __init__(self, placed: PlacedTexts, by: Chooser) -> None:
-        """Read the slots of the page. Blocks: some ms for each hundred statements."""
-        self._own = _Lines.of(placed.page.lines, placed, by.lexicon)
-        self._elsewhere = _Lines.of(placed.page.elsewhere, placed, by.lexicon)
+        """Read the words of the page. Blocks: some ms for each hundred statements."""
+        self._own = _Lines.of(placed.page.lines, placed)
+        self._elsewhere = _Lines.of(placed.page.elsewhere, placed)
         self._passages = {id(e): e.passages() for e in (self._own, self._elsewhere)}
         self._sections = placed.rows(placed.page.sections)
         files = {each.file for each in placed.page.elsewhere if each.file}
@@ -193,15 +186,18 @@ class Bench:
         self, some: _Lines, claim: Claim, row: Matrix | None
     ) -> Iterator[tuple[FileStatement, float | None]]:
         """Yield the statements that may be about the same thing, with their cosines."""
-        stand, words = slots(claim, lexicon=self._by.lexicon), _words(claim.text)
         if row is None or some.rows is None:
-            for line, own in zip(some.lines, some.words, strict=True):
-                if not words.isdisjoint(own):
+            words = _words(claim.text)
+            for line in some.lines:
+                if not words.isdisjoint(_words(line.claim.text)):
                     yield line, None
             return
-        cosines = _cosines(some.rows, row)
-        for line, own, cosine in zip(some.lines, some.slots, cosines, strict=True):
-            if cosine >= self._by.limits.default.floor or not stand.isdisjoint(own):
+        lexicon, floor = self._by.lexicon or standard(), self._by.limits.default.floor
+        stand = slots(claim.text, lexicon)
+        for line, cosine in zip(some.lines, _cosines(some.rows, row), strict=True):
+            # Most principles have no slot, and then none of the page's is looked for.
+            shared = stand and cosine < floor and stand & slots(line.claim.text, lexicon)
+            if cosine >= floor or shared:
                 yield line, cosine
 
 

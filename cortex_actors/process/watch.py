@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from cortex_actors.clock import Clock
 
 
-#: Seconds without a beat after which the loop is called frozen, and between two looks.
-FROZEN, LOOK = 5.0, 0.5
+#: Seconds without a beat after which the loop is called frozen, and between two looks: each wakes
+#: an idle daemon.
+FROZEN, LOOK = 5.0, 1.0
 
 #: Told what the loop does (a task's name), for how many seconds, and its stack.
 Tell = Callable[[str, float, str], None]

@@ -26,7 +26,7 @@ from cortex_actors.domain.insight import Category
 from cortex_actors.text import lexicon
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping
+    from collections.abc import Iterable, Mapping
 
     import numpy.typing as npt
 
@@ -140,10 +140,14 @@ def _innermost(heading: str | None) -> str:
     return (heading or "").rpartition(BETWEEN)[2]
 
 
-def _counted(table: Mapping[str, Iterable[str]], found: Collection[str]) -> tuple[Count, ...]:
+def _counted(table: Mapping[str, Iterable[str]], found: set[str]) -> tuple[Count, ...]:
     """Return the entries of which keywords were found, most first, then by the alphabet."""
-    told = [Count(name, tuple(w for w in words if w in found)) for name, words in table.items()]
-    spoken = [each for each in told if each.words]
+    spoken = [
+        Count(name, tuple(w for w in words if w in found))
+        for name, words in table.items()
+        # Of most entries there is none, which is found out at a tenth of the cost.
+        if not found.isdisjoint(words)
+    ]
     return tuple(sorted(spoken, key=lambda each: (-len(each.words), each.name)))
 
 

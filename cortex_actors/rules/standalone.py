@@ -169,6 +169,7 @@ def needs(text: str, places: tuple[tuple[str, str], ...]) -> frozenset[str]:
     return own.union(tools(text), frozenset.intersection(*around) if around else frozenset())
 
 
+@lru_cache(_REMEMBERED)
 def tools(text: str) -> frozenset[str]:
     """Return the stems of what a text names that one project uses and another of its stack not."""
     said = {
@@ -192,6 +193,7 @@ def covered(text: str, passages: Iterable[frozenset[str]]) -> float:
     return max(found, default=0.0) / (sum(weights.values()) or 1.0)
 
 
+@lru_cache(_REMEMBERED)
 def content(text: str) -> frozenset[str]:
     """Return the stems of the words that say what a text is about, one for those that mean one."""
     some = {stem(each) for each in _WORD.findall(text.lower()) if each not in STOP_WORDS}

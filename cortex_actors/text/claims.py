@@ -345,6 +345,19 @@ def read(claim: Claim, lexicon: Lexicon) -> ClaimReading:
     )
 
 
+@lru_cache(maxsize=KEPT)
+def slots(text: str, lexicon: Lexicon) -> frozenset[str]:
+    """Return the topic slots of a statement: the subjects on which it says something.
+
+    They are those of `read`, at two fifths of its cost: for statements of which most are never
+    judged.
+    """
+    said = wording(text)
+    turned = senses(said, lexicon)
+    found = ranges(said, turned, lexicon=lexicon)
+    return frozenset(positions(said.words, turned, lexicon)) | found.keys()
+
+
 def weighty(word: Word, lexicon: Lexicon) -> str | None:
     """Return the stem a word is compared by, or None for one that says nothing by itself."""
     if not word.is_word:

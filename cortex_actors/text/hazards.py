@@ -660,8 +660,8 @@ class Sign(NamedTuple):
 
     told: str
     pattern: re.Pattern[str]
-    #: What a line must hold, one of them, before the pattern is tried at all.
-    anchors: tuple[str, ...]
+    #: What a line must hold, one of some words, before the pattern is tried at all.
+    anchors: re.Pattern[str]
     #: Whether a word before it that forbids it makes it a rule like any other.
     may_be_forbidden: bool
 
@@ -673,7 +673,7 @@ def _signs(name: str) -> tuple[Sign, ...]:
         Sign(
             each["told"],
             re.compile("|".join(expression(some, parts) for some in each["patterns"])),
-            tuple(each["anchors"].split()) if "anchors" in each else ("",),
+            re.compile("|".join(map(re.escape, each.get("anchors", "").split()))),
             each.get("may_be_forbidden", True),
         )
         for each in table(name)["sign"]
@@ -711,7 +711,7 @@ def _first_sign(
     """Return what is told of the first sign that a line has and does not forbid."""
     for sign in some:
         for line in lines:
-            if any(anchor in line for anchor in sign.anchors) and any(
+            if sign.anchors.search(line) and any(
                 not (sign.may_be_forbidden and is_forbidden(line, match.start()))
                 for match in sign.pattern.finditer(line)
             ):

@@ -10,12 +10,15 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.cli import command_line, entry
 from tests.cli.answering import answering
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
 
@@ -208,6 +211,26 @@ class TestWaiting:
         assert time.monotonic() - begun < 20
         shown = "cortex: still waiting for the daemon (recall)...\r\x1b[K"
         assert shown == capsys.readouterr().err
+
+    def test_steps(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        """An answer that tells how far it is shows that, and what it is where that is not known."""
+        monkeypatch.setattr(command_line, "SLOW", 0.01)
+        monkeypatch.setattr(command_line, "LOOK", 0.01)
+        here, there = socket.socketpair()
+
+        def steps() -> Iterator[str]:
+            yield ""
+            yield "project 2 of 3"
+            there.sendall(b"x")
+            yield "project 3 of 3"
+
+        with here, there:
+            command_line.show_waiting(here, method="resolve", seconds=30, steps=steps())
+
+        told = ("still waiting for the daemon (resolve)", "project 2 of 3", "project 3 of 3")
+        assert "".join(f"cortex: {e}...\r\x1b[K" for e in told) == capsys.readouterr().err
 
     def test_prompt_answer(self, capsys: pytest.CaptureFixture[str]) -> None:
         """An answer that comes at once is shown without a word about it."""

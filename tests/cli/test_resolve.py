@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
+import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.cli import entry, show
+from cortex_actors.client.connection import Client
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 #: Text that would act on a terminal if it were not shown as it is.
@@ -70,6 +74,55 @@ def daemon(monkeypatch: pytest.MonkeyPatch, tmp_home: Path, tmp_path: Path) -> D
 def run(words: str) -> int:
     """Run a command."""
     return entry.main(words.split())
+
+
+class Watched(Daemon):
+    """Resolves all projects, and is asked meanwhile how far that is."""
+
+    steps: Sequence[str] = ()
+
+    #: When the newest file was done: before the command, and after that in the future.
+    ended = 0
+
+    def call(self, method: str, /, **params: Any) -> dict[str, Any]:
+        """Answer a call."""
+        if method == "projects":
+            own = {"id": "prj_0", "name": "~", "auto": False}
+            others = [{"id": f"prj_{n}", "name": "x", "auto": False} for n in (1, 2)]
+            return {"projects": [own, *others]}
+        if method == "runs":
+            newest = {"started_at": self.ended, "project_id": "prj_2", "project": "atlas\x1b"}
+            self.ended = sys.maxsize
+            return {"runs": [newest]}
+        wait = Client.when_slow
+        if isinstance(wait, partial):
+            self.steps = [next(wait.keywords["steps"]) for _ in range(2)]
+        return super().call(method, **params)
+
+
+class TestWatched:
+    @pytest.mark.parametrize(
+        ("words", "told"),
+        [
+            ("resolve --all -n", ["", "resolving project 2 of 2 (atlas\\x1b)"]),
+            ("resolve --all -n --json", []),
+            ("resolve -n", []),
+        ],
+    )
+    def test_steps(
+        self, daemon: Daemon, monkeypatch: pytest.MonkeyPatch, words: str, told: list[str]
+    ) -> None:
+        """A terminal sees which of all projects is resolved, by files done since; no program does.
+
+        A person's own files are none of them, unless they are written by themselves.
+        """
+        watched = Watched()
+        monkeypatch.setattr(daemon, "call", watched.call)
+        monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+        run(words)
+
+        assert told == list(watched.steps)
+        assert Client.when_slow is None
 
 
 class TestAsked:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending
 from cortex_actors.errors import BadInput, NotFound, NothingToUndo, UnknownProject
+from cortex_actors.pipeline import resolution
+from cortex_actors.pipeline.reading import ComparedTexts, page_of
 from cortex_actors.render import fence
 from cortex_actors.topics import RESOLUTION_COMPLETE
 from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, TABS, Resolving
@@ -170,6 +172,24 @@ class TestDryRun:
         assert f"+- {PYTEST}" in found.diff.splitlines()
         assert await desk.row(path) is None
         assert [True] == [run.dry_run for run in await office.runs("resolver")]
+
+    async def test_read_once(self, desk: Resolving, monkeypatch: pytest.MonkeyPatch) -> None:
+        """All files of a project are compared with each other, and each text is read once."""
+        read: list[bytes] = []
+
+        def count(data: bytes, *given: Any, **named: Any) -> ComparedTexts:
+            read.append(data)
+            return page_of(data, *given, **named)
+
+        monkeypatch.setattr(resolution, "page_of", count)
+        texts = "# Read once\n\n- Use tabs.\n", "# Read once\n\n- Run pytest.\n"
+        path = await desk.follow("atlas", texts[0])
+        for name, text in (("AGENTS.md", texts[0]), ("GEMINI.md", texts[1])):
+            path.with_name(name).write_text(text)
+        found = await desk.resolve(path.parent, dry_run=True)
+
+        assert 3 == len(found.files)
+        assert sorted(each.encode() for each in texts) == sorted(read)
 
     async def test_refused(self, desk: Resolving) -> None:
         """What would be refused is refused."""

@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from cortex_actors.domain.insight import Claim, Conflict, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.contradiction import DEFAULTS, gate, judge, slots
+from cortex_actors.text import claims
+from cortex_actors.text.lexicon import standard
 
 #: A cosine of statements about one thing.
 NEAR = 0.7
@@ -52,6 +54,11 @@ class TestContradiction:
         left, right = (Claim(each) for each in ("Use pnpm", "Install it with npm"))
 
         assert slots(left) == slots(right) == {"js-package-manager"}
+
+    @given(WORDS)
+    def test_slots_alone(self, text: str) -> None:
+        """The slots that are found without reading all of a statement are those of the whole."""
+        assert slots(Claim(text)) == claims.slots(text, standard())
 
     @pytest.mark.parametrize(
         ("left", "right"),

@@ -14,13 +14,19 @@ import sys
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command
 from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import BadInput, Refused, UsageError
+from cortex_actors.clock import SystemClock
+from cortex_actors.domain.project import OWN
+from cortex_actors.errors import BadInput, CortexError, Refused, UsageError, visible
 from cortex_actors.render import section
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def _made(output: Path, text: str) -> bool:
@@ -59,6 +65,9 @@ def _make(output: Path, data: bytes) -> None:
 
 #: What shows notes that no person has approved, and decides about each.
 REVIEW = "cortex review"
+
+#: Characters of a project's name that fit into a line of any terminal.
+SHORT = 32
 
 #: What is printed behind such a note.
 _MARK = "   <- not approved"
@@ -160,6 +169,10 @@ def resolve(
     for said in (said for said, is_so in wrong.items() if is_so):
         raise UsageError(f"{said}; see: cortex resolve --help")
     client, where = Client(home), None if everything else _absolute(path)
+    if everything and not as_json and (wait := Client.when_slow) is not None:
+        # A terminal watches: it is told how far it is, in the place of what is said of any answer.
+        steps = _steps(home, SystemClock().now())
+        Client.when_slow = staticmethod(partial(wait, steps=steps))
     if undo:
         return _undone(client, where, as_json=as_json)
     ask = partial(client.call, "resolve", path=where, everything=everything, **wish)
@@ -173,6 +186,31 @@ def resolve(
     states = {each["state"] for each in found["files"]}
     is_done = not states & _NOT_DONE and (states or not found["left"])
     return 0 if is_done else Refused.exit_code
+
+
+class _Aside(Client):
+    """Asks how far another call is, and has one second for that."""
+
+    when_slow = None
+
+
+def _steps(home: Path | None, since: int) -> Iterator[str]:
+    """Yield which of all projects is resolved now, by the newest file that is done since a time.
+
+    That is in UTC microseconds. "" where it is not known: nothing is done, or nobody answers.
+    """
+    client, order, step = _Aside(home, timeout=1), list[str](), ""
+    while True:
+        with suppress(CortexError):
+            if not order:
+                # By name, as they are resolved; a person's own files only where that was asked for.
+                every = client.call("projects")["projects"]
+                order = [e["id"] for e in every if e["auto"] or e["name"] != OWN]
+            for run in client.call("runs", kind="resolver", limit=1)["runs"]:
+                if run["started_at"] >= since and run["project_id"] in order:
+                    which = f"{order.index(run['project_id']) + 1} of {len(order)}"
+                    step = f"resolving project {which} ({visible(run['project'])[:SHORT]})"
+        yield step
 
 
 def _is_watched() -> bool:
