@@ -140,7 +140,13 @@ class TestErrors:
         ("words", "code", "says"),
         [
             (["nonsense"], 64, "No such command 'nonsense'"),
+            (["approve"], 64, "(did you mean cortex review approve?); see: cortex --help"),
+            (["contradiction"], 64, "(did you mean cortex contradictions?)"),
+            (["serach"], 64, "(did you mean cortex memory search?)"),
+            (["triage", "nxt"], 64, "(did you mean cortex triage next?)"),
             (["status", "--nonsense"], 64, "cortex status --help"),
+            (["status", "--jsn"], 64, "(did you mean --json?)"),
+            (["recall", "x", "--jsn"], 64, "'--json'"),
             (["start", "--timeout", "-1"], 64, "no number of seconds"),
             (["stop", "--timeout", "nan"], 64, "no number of seconds"),
             (["logs", "--nonsense"], 64, "cortex logs --help"),
