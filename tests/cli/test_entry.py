@@ -190,7 +190,7 @@ class TestErrors:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A mistake of ours is 70 without a traceback, and says how to see it."""
-        monkeypatch.setattr("cortex_actors.cli.fast.run", lambda _: 1 // 0)
+        monkeypatch.setattr("cortex_actors.cli.fast.run", lambda *_, **__: 1 // 0)
 
         assert 70 == entry.main(["status"])
         assert 1 == capsys.readouterr().err.count("\n")
@@ -198,7 +198,7 @@ class TestErrors:
     def test_interrupt(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Ctrl-C ends a command as a shell expects."""
 
-        def interrupt(_: object) -> int:
+        def interrupt(*_: object, **__: object) -> int:
             raise KeyboardInterrupt
 
         monkeypatch.setattr("cortex_actors.cli.fast.run", interrupt)

@@ -248,6 +248,8 @@ def _show(found: Answer, *, dry_run: bool) -> None:
                 show.lines(f"  the same diff as for {first}")
             else:
                 show_proposed(each)
+                said = each["already_said"] if dry_run else ()
+                show.lines(*(f"  said already: {one['text']}\n    {one['why']}" for one in said))
     for each in found["left"]:
         show.lines(f"left alone: {each['reason']}")
     if not found["files"] and not found["left"]:
