@@ -144,9 +144,7 @@ class Maker:
         }
         body = made.text if given else ""
         tokens = made.tokens if given else 0
-        return FileSection(
-            body, revision, inputs, given, tokens, counts, already_said=choice.said
-        )
+        return FileSection(body, revision, inputs, given, tokens, counts, already_said=choice.said)
 
 
 #: Files of a project, each with what it says.

@@ -249,7 +249,8 @@ def _show(found: Answer, *, dry_run: bool) -> None:
             else:
                 show_proposed(each)
                 said = each["already_said"] if dry_run else ()
-                show.lines(*(f"  said already: {one['text']}\n    {one['why']}" for one in said))
+                for one in said:
+                    show.lines(f"  said already: {one['text']}", f"    {one['why']}")
     for each in found["left"]:
         show.lines(f"left alone: {each['reason']}")
     if not found["files"] and not found["left"]:
