@@ -74,14 +74,19 @@ class TestWritten:
         assert (before.st_ino, before.st_mtime_ns) == (path.stat().st_ino, path.stat().st_mtime_ns)
 
     async def test_already_said(self, desk: Resolving) -> None:
-        """What the file says already is not repeated, and where it says that is told."""
-        text = HUMAN + f"- {PYTEST}\n"
-        path = await desk.follow("atlas", text)
+        """What the file says already is not repeated."""
+        path = await desk.follow("atlas", HUMAN + f"- {PYTEST}\n")
         found = await desk.one(path)
 
         assert [f"- [CONFLICT] {TABS}"] == [each.text for each in found.bullets]
         assert 1 == found.counts["already_said"]
-        [said] = found.already_said
+
+    async def test_where(self, desk: Resolving) -> None:
+        """Of what the file says already the file and line are told."""
+        text = HUMAN + f"- {PYTEST}\n"
+        path = await desk.follow("atlas", text)
+        [said] = (await desk.one(path)).already_said
+
         assert PYTEST == said["text"]
         assert said["why"].startswith(f"{path}:{text.count(chr(10))} says ")
 
