@@ -9,6 +9,8 @@ import pytest
 from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import NotYours, UnknownProject
 from cortex_actors.render.brief import oppose
+from cortex_actors.storage import projects
+from cortex_actors.storage.pipeline import insight_evidence, insights, principles
 from cortex_actors.testing import eventually, settled, temporary_cortex
 from tests.flow.downward import ASKED, organised
 from tests.flow.support import follow, grown
@@ -17,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from cortex_actors.storage.ledger.actor import Connection
     from cortex_actors.tree import Tree
 
 #: What two projects agree on, and a third has use for.
@@ -157,7 +160,7 @@ async def _total(tree: Tree) -> bool:
 @pytest.mark.slow
 class TestPrinciples:
     async def test_approved(self, tmp_path: Path, tmp_home: Path) -> None:
-        """A principle is told once a person approved it, where the project does not say it."""
+        """A principle is told once approved, where the project does not say it, or nearly."""
         roots = [tmp_path / name for name in ("atlas", "borealis", "quarry")]
         for root in roots:
             root.mkdir()
@@ -172,4 +175,21 @@ class TestPrinciples:
             found = await tree.cortex.brief("quarry")
             own = await tree.cortex.brief("atlas")
 
-        assert [[], [AGREED], []] == [lines(each, "principles") for each in (before, found, own)]
+            await say_nearly(tree, name, "quarry")
+            nearly = await tree.cortex.brief("quarry")
+
+        told = [lines(each, "principles") for each in (before, found, own, nearly)]
+        assert [[], [AGREED], [], []] == told
+
+
+async def say_nearly(tree: Tree, principle: str, project: str) -> None:
+    """Let a project's only statement be found near what a principle was made of."""
+
+    def note(connection: Connection) -> None:
+        (made,) = principles.load_derivations(connection, [principle])[principle]
+        (owner,) = (e for e in projects.followed(connection) if e.name == project)
+        (own,) = insights.ids_of(connection, owner.id)
+        two = (min(made.insight_id, own), max(made.insight_id, own))
+        insight_evidence.replace_agreements(connection, {own}, found={two: 0.9})
+
+    await tree.parts.records.write(note)

@@ -159,6 +159,15 @@ class TestNext:
         assert (2, 1, 0) == (len(first), len(second), len(third))
         assert set(others) == set(later) == {*first, *second}
 
+    async def test_fewer(self, tree: Tree) -> None:
+        """Where fewer pairs are handed out than were asked for, it is said why."""
+        await settled(tree, 60)
+        first = await tree.cortex.judge_next(10, caller=session("CLAUDE"))
+        again = await tree.cortex.judge_next(caller=session("CLAUDE"))
+
+        assert (3, 0) == (len(first["pairs"]), len(again["pairs"]))
+        assert "Not handed out: 3 that CLAUDE got within a day" in again["note"]
+
     async def test_here(self, tree: Tree, tmp_path: Path) -> None:
         """Pairs of the caller's project come first, whatever their kind, and then the others."""
         kinds = {}

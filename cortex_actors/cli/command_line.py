@@ -51,6 +51,9 @@ LOOK = 0.5
 #: Seconds the daemon has to name values to a shell: nobody waits longer for the tab key.
 COMPLETE_TIMEOUT = 1.0
 
+#: Likeness from which on an unknown command is taken for a mistyped one, as difflib counts it.
+NEAR = 0.7
+
 #: What a parameter is completed with -> the operation that lists it, the list in its answer, and
 #: the field of an entry.
 SOURCES = {
@@ -94,6 +97,20 @@ def complete(instruction: str) -> int:
     from click.shell_completion import shell_complete  # noqa: PLC0415 - for a shell only
 
     return shell_complete(front(), {}, "cortex", "_CORTEX_COMPLETE", instruction)
+
+
+def suggest(error: click.ClickException) -> str:
+    """Return which command an unknown one may be meant to be, of whatever group; "" for none."""
+    if not isinstance(error, click.exceptions.NoSuchCommand) or error.ctx is None:
+        return ""
+    from difflib import get_close_matches  # noqa: PLC0415 - only for a mistyped command
+
+    group = error.ctx.command_path.removeprefix("cortex").strip()
+    # Of several of one name the last counts: of this group, else of the fewest words.
+    paths = sorted(table(), key=lambda path: (path.rpartition(" ")[0] == group, -path.count(" ")))
+    known = {path.rpartition(" ")[2]: path for path in paths}
+    near = get_close_matches(error.command_name, known, 1, cutoff=NEAR)
+    return f" (did you mean cortex {known[near[0]]}?)" if near else ""
 
 
 class TableCommand(click.Command):

@@ -99,7 +99,7 @@ def _run(words: list[str]) -> int:
     if quick and quick[0] in FAST and (quick is words or MOVED.get(quick[0]) == name):
         from cortex_actors.cli import fast  # noqa: PLC0415 - as above
 
-        return fast.run(quick)
+        return fast.run(quick, is_short=quick is words)
     if TOKEN in os.environ or OWNERS & {name, *words[:1]} or name in {"daemon", "demo"}:
         return _full(words)
     return _with_daemon(words)
@@ -199,6 +199,7 @@ def _full(words: list[str]) -> int:
             said += " (before a text that begins with a dash write -- )"
         # The command that explains the one that was misused.
         path = getattr(getattr(error, "ctx", None), "command_path", "cortex")
+        said += command_line.suggest(error)
         raise UsageError(f"{said}; see: {path} --help") from error
     except click.Abort as error:
         # Ctrl-C, or the end of the input, where a question was asked.

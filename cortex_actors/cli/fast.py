@@ -298,6 +298,12 @@ class FastParser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Raise `UsageError`."""
+        if message.startswith("unrecognized"):
+            import difflib  # noqa: PLC0415 - only for a mistyped option
+
+            typed = next((each for each in message.split() if each.startswith("-")), "")
+            near = difflib.get_close_matches(typed, self._option_string_actions, n=1)
+            message += f" (did you mean {near[0]}?)" if near else ""
         raise errors.UsageError(f"{message}; see: {self.prog} --help")
 
 
@@ -312,9 +318,12 @@ def seconds(text: str) -> float:
     return found
 
 
-def run(words: Sequence[str]) -> int:
-    """Run one quick command."""
+def run(words: Sequence[str], *, is_short: bool = False) -> int:
+    """Run one quick command; `is_short` says that it was typed without the name of its group."""
     parser = parser_of(words[0])
+    if is_short and words[0] == "hook":
+        # Clients call it so: this spelling stays.
+        parser.prog = "cortex hook"
     try:
         options = parser.parse_intermixed_args(words[1:])
     except SystemExit:
@@ -356,7 +365,7 @@ def _hook(home: Home, options: argparse.Namespace) -> int:
     if options.tool is None:
         missing = f"say which hooks to {options.action}" if options.action else "say what to do"
         such = f"cortex hook {options.action or 'install'} git"
-        raise errors.UsageError(f"{missing}: {such}; see: cortex daemon hook --help")
+        raise errors.UsageError(f"{missing}: {such}; see: cortex hook --help")
     return githooks.run(home, options)
 
 

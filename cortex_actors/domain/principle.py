@@ -259,6 +259,7 @@ class Resolved:
         diff: what changed in the file, or would; of an edited one what a human changed there.
         section: what is between the marks now, or would be; with its line ends as LF.
         counts: what was looked at and left out, as the audit has it.
+        already_said: what is left out because the file says it: text and why.
 
     """
 
@@ -272,6 +273,7 @@ class Resolved:
     bullets: tuple[GivenBullet, ...] = ()
     tokens: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
+    already_said: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -451,6 +451,8 @@ class FileStatement:
     is_command: bool = False
     #: Which other file of the project says it, from the root; "" for the file itself.
     file: str = ""
+    #: Its file and first line, for a person.
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -525,6 +527,7 @@ def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Compar
             each.domain,
             is_example=each.source.kind is StatementKind.EXAMPLE,
             is_command=each.source.kind is StatementKind.COMMAND,
+            where=f"{path}:{each.source.line_start}",
         )
         for each in said.findings
     )

@@ -67,6 +67,7 @@ class FileSection:
         revision: the human's part of the file that it was made for.
         inputs: the name of all that it was made of; "" when it would better be made again.
         compared: the vectors that would have to be made again with the next life.
+        already_said: what is left out because the file says it: text and why.
 
     """
 
@@ -77,6 +78,7 @@ class FileSection:
     tokens: int
     counts: Mapping[str, int]
     compared: FileVectors | None = None
+    already_said: tuple[Mapping[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +135,7 @@ class Maker:
         counts = {
             "principles_resolved": len(given),
             "conflicts_detected": sum(bool(each.conflict) for each in given),
-            "already_said": choice.already_said,
+            "already_said": len(choice.said),
             "opposed": choice.opposed,
             "not_near": choice.not_near,
             "other_stack": choice.other_stack,
@@ -142,7 +144,8 @@ class Maker:
             "over_budget": len(made.dropped),
         }
         body = made.text if given else ""
-        return FileSection(body, revision, inputs, given, made.tokens if given else 0, counts)
+        tokens = made.tokens if given else 0
+        return FileSection(body, revision, inputs, given, tokens, counts, already_said=choice.said)
 
 
 #: Files of a project, each with what it says.
@@ -454,6 +457,7 @@ def _done(job: Assignment, section: FileSection, ending: Ending, *, diff: str) -
         bullets=section.bullets,
         tokens=section.tokens,
         counts=section.counts,
+        already_said=section.already_said,
     )
     return ResolvedFile(told, section, section.revision)
 

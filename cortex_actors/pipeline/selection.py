@@ -164,22 +164,22 @@ class Bench:
             )
             is_same = found.relation is Relation.SAME
             if is_same and (lines is self._own or line.file in self._told):
-                which = line.file or "the file"
-                return FileFindings(said=f"{which} says {line.claim.text!r}: {found.reason}")
+                return FileFindings(said=f"{line.where} says {line.claim.text!r}: {found.reason}")
             is_repeated |= is_same
             if not (is_same or found.contradicts or line.is_command or cosine is None):
                 least = SPOKEN if named.isdisjoint(tools(line.claim.text)) else -1.0
                 if cosine >= least:
-                    spoken = f"{line.file or 'the file'} speaks of it: {line.claim.text!r}"
+                    spoken = f"{line.where} speaks of it: {line.claim.text!r}"
             if found.contradicts and named:
-                spoken = f"{line.file or 'the file'} chooses another one: {line.claim.text!r}"
+                spoken = f"{line.where} chooses another one: {line.claim.text!r}"
             weight = (found.confidence, -1.0 if cosine is None else cosine)
             if found.contradicts and found.conflict is not Conflict.CONTEXTUAL and weight > best:
                 best, conflict = weight, FileFindings(against=line, why=found.reason)
         if is_repeated or (conflict.against is not None and not spoken):
             return conflict
         if not spoken and covered(principle.content, self._passages[id(lines)]) >= COVERED:
-            spoken = "a section speaks of it, in most of its words"
+            which = "the file" if lines is self._own else "another file of the project"
+            spoken = f"a section of {which} speaks of it, in most of its words"
         return FileFindings(said=spoken)
 
     def _worth(
@@ -295,7 +295,7 @@ class FileChoice:
     """What a file gets, the best first, those it contradicts behind all others.
 
     Attributes:
-        already_said: how many were left out because the file says them.
+        said: those that were left out because the file says them: text and why.
         opposed: how many because a higher ranked one says the opposite.
         not_near: how many of the nearest because they scored less than the least.
         other_stack: how many because they are about technologies that the project has not got.
@@ -304,7 +304,7 @@ class FileChoice:
     """
 
     chosen: tuple[ChosenPrinciple, ...] = ()
-    already_said: int = 0
+    said: tuple[Mapping[str, str], ...] = ()
     opposed: int = 0
     not_near: int = 0
     other_stack: int = 0
@@ -329,19 +329,18 @@ class Chooser:
         """Return what a file gets. Blocks: some ms for each hundred of its statements."""
         bench = Bench(placed, self)
         kept: list[ChosenPrinciple] = []
-        said = opposed = 0
+        said: list[Mapping[str, str]] = []
+        opposed = 0
         fitting = offer.fitting(placed.page.stacks)
         scored = self._scored(fitting, placed)
         enough = self._enough(scored, offer)
         for each in enough:
             if len(kept) >= self.settings.most:
                 break
-            if placed.page.is_pointer:
-                said += 1
-                continue
             found = bench.compare(each.principle, each.row)
-            if found.said and not self.repeats:
-                said += 1
+            why = "it leads to another file" if placed.page.is_pointer else found.said
+            if placed.page.is_pointer or (why and not self.repeats):
+                said.append({"text": each.principle.content, "why": why})
             elif (
                 rival := next((e for e in kept if self._opposed(each, e.scored)), None)
             ) is not None:
@@ -354,7 +353,7 @@ class Chooser:
                 kept.append(ChosenPrinciple(each, found))
         order = sorted(kept, key=lambda each: each.found.against is not None)
         others = len(offer.principles) - len(fitting.principles)
-        return FileChoice(tuple(order), said, opposed, len(scored) - len(enough), others)
+        return FileChoice(tuple(order), tuple(said), opposed, len(scored) - len(enough), others)
 
     def count(self, offer: Offer, placed: PlacedTexts) -> int:
         """Return how many matter enough that the file does not say already. Blocks as `choose`."""

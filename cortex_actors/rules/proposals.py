@@ -84,6 +84,10 @@ _MOST: Final = 2
 
 _NUMBER: Final = re.compile(r"\d[\d,]*(?:\.\d+)*")
 
+#: An edition of JavaScript: a project has one as the target of its compiler.
+_EDITION: Final = re.compile(r"\bes20\d\d\b")
+_ECMA: Final = "edition of ECMAScript"
+
 #: Words whose digits count nothing: "#73", "e2e", "i18n".
 _UNCOUNTED: Final = re.compile(r"#|.*[a-z]\d+[a-z]")
 
@@ -166,7 +170,8 @@ def bars(
         return frozenset(ProposalKind)
     turned, contained = _turned(one, other), overlap(one, other)[1]
     differs = turned > 0 or any(found[name].value for name in _CLASHES)
-    is_about_one = contained >= _CONTAINED and found["cosine"].value >= _ABOUT
+    has_thing = contained >= _CONTAINED or _ECMA in found["measures"].words
+    is_about_one = has_thing and found["cosine"].value >= _ABOUT
     is_listed = bool(left.heading) and left.heading == right.heading and turned < _HALF
     barred = {
         ProposalKind.DUPLICATE: found["names"].value >= _HALF,
@@ -213,7 +218,11 @@ def _numbers(said: ClaimReading) -> dict[str, tuple[tuple[str, ...], str]]:
         spelt = SPELT.get(word.text, 0)
         values = found or ((str(spelt),) if spelt > 1 else ())
         if values and len(values) <= _MOST:
-            counted |= {stem(thing): (values, thing) for thing in _things(words, place)}
+            things = list(_things(words, place))
+            if said.wording.plain[word.end : word.end + 1] == "~":
+                # Joined with its unit, "4-space", it counts that alone.
+                things = [each.text for each in words[place + 1 : place + 2]]
+            counted |= {stem(thing): (values, thing) for thing in things}
     return counted
 
 
@@ -266,9 +275,11 @@ def _choices() -> dict[str, tuple[str, str]]:
 def _measures_differ(left: ClaimReading, right: ClaimReading) -> str:
     """Return the measures and versions for which two statements give different bounds."""
     both = left.ranges.keys() & right.ranges.keys()
-    return ", ".join(
-        sorted(each for each in both if left.ranges[each].bounds() != right.ranges[each].bounds())
-    )
+    found = [each for each in both if left.ranges[each].bounds() != right.ranges[each].bounds()]
+    one, other = ({*_EDITION.findall(said.wording.plain)} for said in (left, right))
+    if one and other and one.isdisjoint(other):
+        found.append(_ECMA)
+    return ", ".join(sorted(found))
 
 
 def _names_differ(left: ClaimReading, right: ClaimReading) -> float:

@@ -47,7 +47,7 @@ _VERSION = re.compile(
     r"(?:version[\s:`\"'=*]{0,3}|v)?(?:is |to |of )?"
     r"(?P<sign>>=|<=|==|~=|\^|~|>|<|at least |at most )? ?v?(?P<number>\d{1,4}(?:\.\d{1,4}){0,3})"
     r"(?P<more>\+|\.x| or (?:later|newer|higher|above|greater)| and (?:later|above|up))?"
-    r"(?P<to> ?(?:-|\u2013|\u2014|to|through|and) ?v?\d[\d.]*)?(?![\w%]|[ -]spaces?\b)"
+    r"(?P<to> ?(?:-|\u2013|\u2014|to|through|and) ?v?\d[\d.]*)?(?![\w%]|[ ~-]spaces?\b)"
 )
 
 

@@ -55,6 +55,8 @@ _PLAIN = (
     ("", re.compile("[\u2010\u2011]|(?<=\\d) ?\u2013 ?(?=\\d)"), "-"),
     ("", re.compile("\\s*[\u2012-\u2015]\\s*"), " \u2014 "),
     (" -", re.compile(" -{1,2} "), " \u2014 "),
+    # "4-space" is a number and its unit, two words; proposals read the sign between them.
+    ("-", re.compile(r"(?<![\w./-])(\d+)-(?=[a-zA-Z]{2,}(?![\w./-]))"), r"\1~"),
     ("", re.compile("[\u2705\u2714\u2611\U0001f44d]\ufe0f?"), " do: "),
     ("", re.compile("[\u274c\u2716\u2717\u2718\U0001f6ab\u26d4\U0001f44e]\ufe0f?"), " don't: "),
     ("", re.compile("[\u2264]\\s*"), "at most "),
@@ -251,7 +253,7 @@ def _is_proper(word: str, *, opens: bool) -> bool:
 TABLES = ("words", "versions")
 
 #: Changes with what the rules find in a text: what was judged by another version is judged again.
-VERSION = 5
+VERSION = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,6 +540,9 @@ class _Walk:
             self._outside.append((self._now, self._against, self._began))
             # "Do not use other managers (npm, yarn)" is against those, too.
             inside = Sense.AGAINST if self._others else self._now
+            after = self._words[number + 1].text if number + 1 < len(self._words) else ""
+            if inside is Sense.AGAINST and after in self._cues["explaining"]:
+                inside = Sense.ONLY
             self._begin(number + 1)
             self._now = inside
         elif sign == ")" and self._outside:

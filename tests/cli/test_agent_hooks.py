@@ -377,8 +377,14 @@ class TestLast:
         assert 64 == entry.main(["hook", *words])
 
         said = capsys.readouterr().err
-        assert "see: cortex daemon hook --help" in said
+        assert "see: cortex hook --help" in said
         assert ("install: cortex hook install git;" in said) == (words == ["install"])
+
+    @pytest.mark.parametrize("words", [["hook"], ["daemon", "hook"]])
+    def test_usage(self, words: list[str], capsys: Any) -> None:
+        """Help shows the command as it was typed."""
+        assert 0 == entry.main([*words, "--help"])
+        assert capsys.readouterr().out.startswith(f"usage: cortex {' '.join(words)} [")
 
 
 @pytest.mark.slow

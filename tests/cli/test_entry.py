@@ -140,7 +140,13 @@ class TestErrors:
         ("words", "code", "says"),
         [
             (["nonsense"], 64, "No such command 'nonsense'"),
+            (["approve"], 64, "(did you mean cortex review approve?); see: cortex --help"),
+            (["contradiction"], 64, "(did you mean cortex contradictions?)"),
+            (["serach"], 64, "(did you mean cortex memory search?)"),
+            (["triage", "nxt"], 64, "(did you mean cortex triage next?)"),
             (["status", "--nonsense"], 64, "cortex status --help"),
+            (["status", "--jsn"], 64, "(did you mean --json?)"),
+            (["recall", "x", "--jsn"], 64, "'--json'"),
             (["start", "--timeout", "-1"], 64, "no number of seconds"),
             (["stop", "--timeout", "nan"], 64, "no number of seconds"),
             (["logs", "--nonsense"], 64, "cortex logs --help"),
@@ -184,7 +190,7 @@ class TestErrors:
         self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
     ) -> None:
         """A mistake of ours is 70 without a traceback, and says how to see it."""
-        monkeypatch.setattr("cortex_actors.cli.fast.run", lambda _: 1 // 0)
+        monkeypatch.setattr("cortex_actors.cli.fast.run", lambda *_, **__: 1 // 0)
 
         assert 70 == entry.main(["status"])
         assert 1 == capsys.readouterr().err.count("\n")
@@ -192,7 +198,7 @@ class TestErrors:
     def test_interrupt(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Ctrl-C ends a command as a shell expects."""
 
-        def interrupt(_: object) -> int:
+        def interrupt(*_: object, **__: object) -> int:
             raise KeyboardInterrupt
 
         monkeypatch.setattr("cortex_actors.cli.fast.run", interrupt)

@@ -31,6 +31,7 @@ WRITTEN: dict[str, Any] = {
     "section": "## Ours\n\n- Use tabs.\n",
     "bullets": [{"id": "pri_1", "text": "- Use tabs.", "conflict": None, "approved": True}],
     "tokens": 74,
+    "already_said": [{"text": "Run pytest.", "why": "/code/atlas/CLAUDE.md:7 says it"}],
     "counts": {
         "principles_resolved": 1,
         "conflicts_detected": 1,
@@ -198,6 +199,7 @@ class TestShown:
         shown = capsys.readouterr().out
         assert shown.startswith("would write /code/atlas/CLAUDE.md")
         assert "+Use [bold]tabs[/bold]." in shown
+        assert "  said already: Run pytest.\n    /code/atlas/CLAUDE.md:7 says it\n" in shown
         assert "\x1b" not in shown
         daemon.answer = {"files": [{**WRITTEN, "state": "shown", "diff": ""}], "left": []}
         assert 0 == run("resolve -n")

@@ -113,7 +113,7 @@ class TestAlreadySaid:
         """What a statement says in the same words is not given."""
         found = choose(offer(ranked(PYTEST, 0.9, 0.5, 1)), placed(PYTEST))
 
-        assert ([], 1) == (texts(found), found.already_said)
+        assert ([], 1) == (texts(found), len(found.said))
 
     def test_same_claim(self) -> None:
         """Nor is what a statement says in other words, where the rules find one claim in both."""
@@ -144,7 +144,7 @@ class TestAlreadySaid:
         given = offer(ranked("Squash all commits before the merge of a branch.", 0.9, 0.9, 1))
         file = placed("A branch has one author.", "Squashed commits are merged by the bot.")
 
-        assert ([], 1) == (texts(choose(given, file)), choose(given, file).already_said)
+        assert ([], 1) == (texts(choose(given, file)), len(choose(given, file).said))
 
     def test_other_tool(self) -> None:
         """What names a tool is not given where the project chooses another one."""
@@ -160,7 +160,7 @@ class TestAlreadySaid:
         file = placed(opposite, near={opposite: at(0.99), "# Safety\n...": at(0.99)})
         found = choose(given, file)
 
-        assert ([EVAL], 1, 0) == (texts(found), found.conflicts, found.already_said)
+        assert ([EVAL], 1, 0) == (texts(found), found.conflicts, len(found.said))
 
     def test_repeats(self) -> None:
         """A reader who sees none of the files is told all the same."""
@@ -208,7 +208,7 @@ class TestConflicts:
         line = FileStatement(Claim("Do not squash commits before merging."), "#", file="CLAUDE.md")
         found = choose(offer(ranked(SQUASH, 0.9, 0.9, 1)), elsewhere(placed(SQUASH), line))
 
-        assert ([], 1) == (texts(found), found.already_said)
+        assert ([], 1) == (texts(found), len(found.said))
 
     def test_said_elsewhere(self) -> None:
         """What another file says as well is given: an agent may read this one alone."""
@@ -225,7 +225,7 @@ class TestConflicts:
         leads = replace(file, page=replace(file.page, text=f"{file.page.text}\nSee CLAUDE.md."))
         found = choose(offer(ranked(SQUASH, 0.9, 0.9, 1)), elsewhere(leads, line))
 
-        assert ([], 1) == (texts(found), found.already_said)
+        assert ([], 1) == (texts(found), len(found.said))
 
     @pytest.mark.parametrize(
         ("text", "leads"),

@@ -83,6 +83,15 @@ class TestWritten:
         assert [f"- [CONFLICT] {TABS}"] == [each.text for each in found.bullets]
         assert 1 == found.counts["already_said"]
 
+    async def test_where(self, desk: Resolving) -> None:
+        """Of what the file says already the file and line are told."""
+        text = HUMAN + f"- {PYTEST}\n"
+        path = await desk.follow("atlas", text)
+        [said] = (await desk.one(path)).already_said
+
+        assert PYTEST == said["text"]
+        assert said["why"].startswith(f"{path}:{text.count(chr(10))} says ")
+
     async def test_nothing_left(self, desk: Resolving) -> None:
         """A section with nothing to say any more is taken out without a trace."""
         path = await desk.follow("atlas")

@@ -49,6 +49,13 @@ class TestContradiction:
         """Two alternatives, or a word and its opposite, exclude each other in brief orders."""
         assert Relation.CONTRADICTION is _judged(left, right)
 
+    @pytest.mark.parametrize("why", ["it hangs if you try", "because they are slow", "see #7"])
+    def test_aside(self, why: str) -> None:
+        """Why something is forbidden, in parentheses, is no part of what is forbidden."""
+        no = f"Never use docker compose ({why})."
+
+        assert Relation.CONTRADICTION is _judged(no, "Use docker compose to start the services.")
+
     def test_slots(self) -> None:
         """Two statements that choose between the same alternatives have a slot in common."""
         left, right = (Claim(each) for each in ("Use pnpm", "Install it with npm"))
@@ -65,6 +72,8 @@ class TestContradiction:
         [
             ("Maximum line length is 88 characters", "Lines should be at most 120 characters"),
             ("Functions should be under 20 lines", "Keep functions under 50 lines"),
+            ("Use 4-space indentation", "Use 2-space indentation"),
+            ("Use 4 spaces for indentation", "Use 2-space indentation"),
             ("Coverage must be at least 80%", "Coverage must be at least 90%"),
             ("Use Python 3.11", "Requires Python 3.13+"),
             ("The server listens on port 8080", "The server runs on port 3000"),

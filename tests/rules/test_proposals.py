@@ -14,6 +14,7 @@ from benchmarks import judging
 from benchmarks.projects import LABELS
 from benchmarks.repositories import is_quiet, rows
 from cortex_actors.domain.insight import Claim
+from cortex_actors.rules.contradiction import judge
 from cortex_actors.rules.proposals import Proposal, ProposalKind, features, propose
 from cortex_actors.text.lexicon import table
 
@@ -111,6 +112,17 @@ class TestPropose:
     def test_barred(self, left: str, right: str, cosine: float) -> None:
         """What differs in nothing, or is about two things or places, is asked as neither."""
         assert proposed(left, right, cosine=cosine, under=("Guide > A", "Guide > B")) is None
+
+    def test_edition(self) -> None:
+        """Two editions of JavaScript are asked about, whatever else is said, and not decided."""
+        one, other = "Target: ES2022", "Compile to ES2020 with strict mode."
+
+        found = proposed(one, other, cosine=0.6, under=("Build", "TypeScript"))
+
+        assert found is not None
+        assert ProposalKind.CONTRADICTION is found.kind
+        assert not judge(Claim(one), Claim(other), cosine=0.6).contradicts
+        assert proposed(one, other.replace("0 ", "2 "), cosine=0.6, under=("A", "B")) is None
 
     def test_entries(self) -> None:
         """Entries of one list are asked about only where one forbids what the other wants."""

@@ -26,7 +26,9 @@ from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.memory import memory_lists
 from cortex_actors.storage.pipeline import (
     contradictions,
+    insight_evidence,
     insight_lists,
+    insights,
     principle_lists,
     principles,
     resolutions,
@@ -186,6 +188,11 @@ def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
         for path, _, each in resolutions.standing(connection)
         if path.startswith(root)
     }
+    # What it says in other words was evidence for a principle, too.
+    ours = {*insights.ids_of(connection, told.project.id)}
+    every = insight_evidence.list_agreements(connection)
+    near = {each for pair in every if not ours.isdisjoint(pair) for each in pair}
+    known |= principles.coming_of(connection, near)
     given = principles.still_given(connection, reviews.approved(connection) - known)
     some = sorted(principles.by_ids(connection, given).values(), key=lambda e: (-e.rank, e.id))
     if not some:

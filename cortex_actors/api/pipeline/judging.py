@@ -130,16 +130,17 @@ async def judge_next(
     owner = await call.asked_for(None, here)
     near = None if owner is None else owner.id
 
-    def look(connection: Connection) -> tuple[int, list[tuple[OpenPair, dict[str, Any]]]]:
+    def look(connection: Connection) -> tuple[int, int, list[tuple[OpenPair, dict[str, Any]]]]:
         held = verdicts.handed(connection, who)
         every = list_open(connection, call, near=near)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
         has_effect = partial(_has_effect, connection, relations=ruling.relations())
         able = filter(has_effect, fresh[:LOOKED_AT])
         shown = _shown(connection, able, most=settings.agent_characters)
-        return len(fresh), list(islice(shown, min(limit, left)))
+        some = list(islice(shown, min(limit, left)))
+        return len(every) - len(fresh), len(fresh) - len(some), some
 
-    count, some = await call.records.read(look)
+    again, rest, some = await call.records.read(look)
 
     def note(connection: Connection) -> list[dict[str, Any]]:
         # Another session of the agent's may have been given one meanwhile.
@@ -151,7 +152,15 @@ async def judge_next(
 
     pairs = await call.change(note) if some else []
     why = _QUOTED if pairs else f"No pair is open for {who} now."
-    return _told(pairs, why, more=count - len(pairs), left=left)
+    reasons = {
+        f"{again} that {who} got within a day": again,
+        f"{rest} for a person alone, or longer than judging.agent_characters": rest
+        and len(some) < left,
+        f"more than {left} today (judging.agent_verdicts)": left < limit,
+    }
+    if len(pairs) < limit and any(reasons.values()):
+        why += f" Not handed out: {'; '.join(each for each, is_so in reasons.items() if is_so)}."
+    return _told(pairs, why, more=rest + len(some) - len(pairs), left=left)
 
 
 def _told(

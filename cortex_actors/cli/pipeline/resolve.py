@@ -286,6 +286,9 @@ def _show(found: Answer, *, dry_run: bool) -> None:
                 show.lines(f"  the same diff as for {first}")
             else:
                 show_proposed(each)
+                said = each["already_said"] if dry_run else ()
+                for one in said:
+                    show.lines(f"  said already: {one['text']}", f"    {one['why']}")
     for each in found["left"]:
         show.lines(f"left alone: {each['reason']}")
     if not found["files"] and not found["left"]:
