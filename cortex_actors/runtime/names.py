@@ -95,34 +95,13 @@ class Names:
         return True
 
     async def ask(self, name: str, message: object, timeout: float | None) -> object:
-        """Return the answer of whoever has the name; `NamedActor.ask` says what it raises.
+        """Return the answer of the actor that has the name; `NamedActor.ask` says what it raises.
 
-        A bare timer suffices, and is cheaper, while the actor is there and has room.
+        Waits for an actor of that name and for room, and asks its successor what it never saw.
         """
-        loop = asyncio.get_running_loop()
-        end = None if timeout is None else loop.time() + timeout
-        ref = self.whereis(name)
-        if ref is None or ref.actor_inbox.full():
-            return await self._ask_patiently(name, message, timeout, end=end)
-        reply: AsyncioFuture[object] = AsyncioFuture()
-        ref.send_now(message, reply)
-        timer = None if end is None else loop.call_at(end, _expire, reply, name, message, timeout)
-        try:
-            return await reply
-        except ActorDeadError as error:
-            _raise_unless_unseen(name, reply.fate, error)
-        finally:
-            if timer is not None:
-                timer.cancel()
-        return await self._ask_patiently(name, message, timeout, end=end)
-
-    async def _ask_patiently(
-        self, name: str, message: object, timeout: float | None, *, end: float | None
-    ) -> object:
-        """Ask whoever has the name, once there is somebody and room, until it is handled."""
         reply: AsyncioFuture[object] | None = None
         try:
-            async with asyncio.timeout_at(end) as deadline:
+            async with asyncio.timeout(timeout) as deadline:
                 while True:
                     reply = None
                     ref = await self._find(name)
@@ -137,7 +116,11 @@ class Names:
                 raise
             if reply is None:
                 raise _away(name, timeout) from error
-            raise _expire(reply, name, message, timeout) from error
+            late = DeadlineExceeded(
+                f"{name} did not answer {title(message)} within {timeout} s; it may yet act"
+            )
+            reply.fail(late, Fate.EXPIRED)
+            raise late from error
 
     async def _find(self, name: str) -> AsyncioRef[Any]:
         while (ref := self.whereis(name)) is None:
@@ -220,16 +203,6 @@ def _raise_unless_unseen(name: str, fate: Fate, error: ActorDeadError) -> None:
         ) from error
     if fate is not Fate.UNHANDLED:
         raise error
-
-
-def _expire(
-    reply: AsyncioFuture[Any], name: str, message: object, timeout: float | None
-) -> DeadlineExceeded:
-    late = DeadlineExceeded(
-        f"{name} did not answer {title(message)} within {timeout} s; it may yet act"
-    )
-    reply.fail(late, Fate.EXPIRED)
-    return late
 
 
 def _away(name: str, timeout: float | None) -> ActorAway:

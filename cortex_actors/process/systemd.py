@@ -1,14 +1,4 @@
-"""Says where a loop is stuck while it is: a thread that looks at its heart.
-
-A handler that waits wrongly can be cancelled (runtime/watchdog.py); one that computes or blocks on
-the loop's own thread cannot, because nothing else runs there. All that can be done from inside is
-to say what it is doing, which is what is missing afterwards. Where systemd started us it ends the
-process, since the loop feeds its watchdog no longer.
-
-Not seen: a freeze inside C code that holds Python's global lock, for then this thread stands still
-too; systemd's watchdog sees that as well, and the abort it sends shows the stacks.
-
-What systemd is told of the daemon: sd_notify(3), in a few lines and without a library.
+"""What systemd is told of the daemon: sd_notify(3), in a few lines and without a library.
 
 Nothing is said where systemd did not start us. Its watchdog is fed from the loop's heartbeat and
 from nowhere else, so that a loop which does not turn starves it; systemd then aborts the process,
@@ -20,87 +10,13 @@ an extension could only hide that it does not.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import socket
-import sys
-import threading
-import traceback
-from collections.abc import Callable, MutableMapping
 from contextlib import suppress
-from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cortex_actors.clock import Clock
-
-
-#: Seconds without a beat after which the loop is called frozen, and between two looks.
-FROZEN, LOOK = 5.0, 0.5
-
-#: Told what the loop does (a task's name), for how many seconds, and its stack.
-Tell = Callable[[str, float, str], None]
-
-
-@dataclass(eq=False)
-class FreezeWatch:
-    """A thread that tells, once for each freeze, what the loop of the thread it was made on does.
-
-    A crash of `tell` ends nothing. The thread is a daemon: a freeze must not outlive the process.
-    """
-
-    clock: Clock
-    #: Gives when the loop last beat, in seconds of the clock's `monotonic`.
-    last_beat: Callable[[], float]
-    _: KW_ONLY
-    #: Is called in the thread, and must neither block nor need the loop.
-    tell: Tell
-    #: Seconds without a beat that are a freeze, and between two looks.
-    frozen: float = FROZEN
-    look: float = LOOK
-
-    def __post_init__(self) -> None:
-        """Watch the running loop."""
-        self._loop = asyncio.get_running_loop()
-        self._ident = threading.get_ident()
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="cortex-freeze", daemon=True)
-
-    def start(self) -> None:
-        """Begin to watch."""
-        self._thread.start()
-
-    def close(self) -> None:
-        """End the thread."""
-        self._ended.set()
-        # Seconds the thread has to end.
-        self._thread.join(2.0)
-
-    def _run(self) -> None:
-        """Look until closed; a beat that was told of is not told of again.
-
-        A look that is late itself says nothing of the loop: the whole process stood still.
-        """
-        told, looked = None, self.clock.monotonic()
-        while not self._ended.wait(self.look):
-            last, now = self.last_beat(), self.clock.monotonic()
-            late, looked = now - looked >= self.frozen, now
-            if now - last >= self.frozen and last != told and not late:
-                told = last
-                self._report(now - last)
-
-    def _report(self, silent: float) -> None:
-        """Tell what the loop does now."""
-        frame = sys._current_frames().get(self._ident)  # noqa: SLF001 - documented, there is no other
-        try:
-            # Outermost first; the loop's own machinery above it included.
-            stack = "".join(traceback.format_stack(frame)) if frame is not None else ""
-            # An actor's name, or what one of its tasks does.
-            task = asyncio.current_task(self._loop)
-            name = "a callback of the loop" if task is None else task.get_name()
-            self.tell(name, silent, stack)
-        except Exception:  # noqa: BLE001 - the next freeze must be seen as well
-            traceback.print_exc()
+    from collections.abc import MutableMapping
 
 
 #: Microseconds in a second: systemd's unit.
