@@ -8,8 +8,6 @@ Commits: what is published in one turn of the loop is stored together.
 A way to the ledger and back costs more than the rows: with 64 publishers at a time, one unit of
 work for all of them gave three times the events a second of one for each (benchmarks/ledger.py).
 
-How large a payload is: written as JSON only when it could be too large.
-
 Saying once what may be said again: what a key may be, and whether two events are the same.
 """
 
@@ -17,14 +15,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections import deque
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from cortex_actors import topics
-from cortex_actors.domain.event import Custom, Event, Payload, is_text, plain
+from cortex_actors.domain.event import Event, Payload, is_text, plain
 from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, LedgerDown
 from cortex_actors.runtime.tasks import Background
 
@@ -226,56 +223,14 @@ def _fail(group: Sequence[_Publish], error: Exception) -> None:
             each.done.set_exception(error)
 
 
-#: Bytes of JSON that one character can become: two escapes of six, beyond the basic plane.
-_WIDEST = 12
-
-#: Bytes of JSON of a value's marks, or of a field's name, or of a number that is not a long one.
-_FRAME = 32
-
-#: Numbers from here on are measured.
-_LONG = 10**20
-
-#: Values that need no more than a frame.
-_SHORT = frozenset({bool, float, type(None)})
-
-
 def refuse_too_large(topic: str, payload: Payload) -> None:
     """Raise `BadInput` for a payload with more than `topics.PAYLOAD_LIMIT` bytes of JSON."""
-    if _widest(payload) <= topics.PAYLOAD_LIMIT:
-        return
     size = len(json.dumps(plain(payload)))
     if size > topics.PAYLOAD_LIMIT:
         raise BadInput(
             f"cannot publish {topic}: its payload has {size} bytes of JSON, "
             f"the limit is {topics.PAYLOAD_LIMIT}; send an id or a path instead"
         )
-
-
-def _widest(payload: Payload) -> float:
-    """Return a number of bytes that a payload's JSON does not pass; infinite where that is hard.
-
-    Most payloads are a few short texts, and a look at them costs a fifth of writing them.
-    """
-    texts, frames = 0, 1
-    for value in _values(payload):
-        kind = type(value)
-        frames += 2
-        if kind is str:
-            texts += len(value)
-        elif kind is tuple and all(isinstance(item, str) for item in value):
-            texts += sum(map(len, value))
-            frames += len(value)
-        elif kind not in _SHORT and not (kind is int and -_LONG < value < _LONG):
-            return math.inf
-    return texts * _WIDEST + frames * _FRAME
-
-
-def _values(payload: Payload) -> list[Any]:
-    """Return what a payload says; a field's name is shorter than a frame, a body's may not be."""
-    if type(payload) is Custom:
-        return [*payload.body, *payload.body.values()]
-    names: tuple[str, ...] = type(payload).__slots__
-    return [getattr(payload, name) for name in names]
 
 
 #: Characters of a key: room for a digest, a UUID or a path, and an index holds every one.

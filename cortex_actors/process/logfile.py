@@ -7,9 +7,9 @@ and the file says how many.
 
 What the log's files hold after a number: how a reader goes on where it stopped.
 
-Records lie in the files by ascending `seq`, so where to begin is found by halving, and a page costs
-the same in a small log and in a full one. Files that are put aside meanwhile harm nobody: each page
-opens them anew, the newest first, so that none can slip by. Blocking: runs on a thread.
+Records lie in the files by ascending `seq`, so a page begins in the last file whose first record is
+wanted or older. Files that are put aside meanwhile harm nobody: each page opens them again, the
+newest first, so that none is missed. Blocking: runs on a thread.
 
 One record of the log, which records a reader wants, and how a person sees one.
 
@@ -408,9 +408,6 @@ def _plain(fields: Mapping[str, object]) -> str:
 #: Records and bytes of one page: little enough that a hundred readers hold little.
 PAGE_RECORDS, PAGE_BYTES = 1_000, 512 * 1024
 
-#: Bytes in which it is no longer halved but read.
-BLOCK = 64 * 1024
-
 #: How a record's line begins: its number and its time are known before it is decoded.
 _HEAD = re.compile(rb'\{"seq": (\d+), "at": (-?\d+)')
 
@@ -477,8 +474,8 @@ def page(path: Path, wanted: Filter, *, after: int, before: int) -> LogPage:
             # Told by the file's first line, too.
             reader.lost = -_lost_first(files[0][1])
         begin = max((n for n, (first, _) in enumerate(files) if first <= after + 1), default=0)
-        for number, (_, file) in enumerate(files[begin:]):
-            file.seek(0 if number else _offset(file, after))
+        for _, file in files[begin:]:
+            file.seek(0)
             if not all(map(reader.take, file)):
                 break
     return LogPage(tuple(reader.records), reader.last, max(0, reader.dropped))
@@ -513,19 +510,3 @@ def _lost_first(file: IO[bytes]) -> int:
         found = (decoded(line) or {}).get("dropped")
         lost += found if isinstance(found, int) else 0
     return lost
-
-
-def _offset(file: IO[bytes], after: int) -> int:
-    """Return where a line begins before which no record has a number greater than `after`."""
-    low, high = 0, file.seek(0, os.SEEK_END)
-    while high - low > BLOCK:
-        middle = (low + high) // 2
-        file.seek(middle)
-        file.readline()
-        begin = file.tell()
-        number = _next_number(file)
-        if begin < high and number and number <= after:
-            low = begin
-        else:
-            high = middle
-    return low

@@ -37,7 +37,6 @@ import random
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import errors
@@ -62,6 +61,7 @@ from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTE
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from pathlib import Path
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.domain.event import Event, Payload
@@ -195,15 +195,9 @@ class Upkeep:
         return await self._threads.run(age)
 
     async def copy(self, to: str | None) -> dict[str, Any]:
-        """Copy the ledger at a user's request; raises as `backups.take_to` does."""
-        begun = self.clock.monotonic()
-        take: Callable[..., backups.Backup] = partial(backups.take_now, self.home.ledger)
-        if to is not None:
-            take = partial(backups.take_to, self.home.ledger)
-        where = self.home.backups if to is None else Path(to)
-        made = await self._threads.run(take, where, at=self.clock.now(), halt=self._halt)
-        seconds = round(self.clock.monotonic() - begun, 3)
-        return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": seconds}
+        """Copy the ledger at a user's request; raises as `backups.copy_for_user` does."""
+        copy = partial(backups.copy_for_user, clock=self.clock, halt=self._halt)
+        return await self._threads.run(copy, self.home, to)
 
     async def back_up(self) -> JobResult:
         """Copy the ledger if it was written, and delete what is no longer kept."""
@@ -448,7 +442,7 @@ class Scheduler(AsyncioActor):
     def backup(self, to: str | None = None) -> asyncio.Task[dict[str, Any]]:
         """Copy the ledger now, into `backups/` or to an absolute path; the mailbox goes on.
 
-        Raises as `backups.take` and `backups.take_to` do.
+        Raises as `backups.copy_for_user` does.
         """
         work = partial(self._upkeep.copy, to)
         return self.spawn(self._tasks.run("backup", work), name="backup")
