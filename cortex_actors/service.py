@@ -1,6 +1,6 @@
 """What the daemon does between its first and its last moment on the loop.
 
-Order of birth: the tree, the control socket, then everybody is told. Order of death: new work is
+Order of birth: the tree, the control socket, then the announcement. Order of death: new work is
 refused, the tree stops within 8 s, then the socket. A second signal does not wait for the tree;
 what was acknowledged is in the ledger either way, because events and effects commit together.
 
@@ -109,7 +109,7 @@ class Service:
         self._heartbeat = Heartbeat(clock, most=self._systemd.meal)
         self._logs = logs
         self._last_resort = last_resort
-        # `publish_now` is the form of `publish` that waits for nobody.
+        # `publish_now` is the form of `publish` that does not wait.
         quick = {
             name.removesuffix("_now"): method
             for name, method in inspect.getmembers(tree.cortex, inspect.ismethod)
@@ -215,7 +215,7 @@ class Service:
         return None
 
     def _say(self, topic: str, reason: str) -> None:
-        """Announce our own state to whoever listens, waiting for nobody: a stop must go on."""
+        """Announce our own state without waiting for a receiver: a stop must go on."""
         bus = self._tree.bus
         bus.announce(bus.event(topic, ActorLife("daemon", reason), source="daemon"))
 

@@ -1,4 +1,4 @@
-"""What the bus needs of whoever keeps durable events: a port, implemented by the storage branch.
+"""What the bus needs of the store of durable events: a port, implemented by the storage branch.
 
 The contract is that of docs/semantics.md: a handler's effects, the events it says and the
 acknowledgement of what it heard commit in one transaction, or none of them does.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 
-#: Whom somebody asked was away or slow: no fault of the event's.
+#: The asked part was away or slow: no fault of the event's.
 AWAY = (LedgerDown, ActorAway, DeadlineExceeded)
 
 #: A unit of work: gets the ledger's connection inside the transaction; its value is dropped.
@@ -51,7 +51,7 @@ class Delivery:
 
     consumer: str
     event: Event[Any]
-    #: Every waiting event this one stands for, in order.
+    #: Every waiting event that this one represents, in order.
     seqs: tuple[int, ...]
     #: What its waiting repeats have in common; None when each is handled alone.
     key: str | None = None
@@ -190,7 +190,7 @@ class Commits:
         await self._store(group)
 
     async def _store(self, group: Sequence[_Publish]) -> None:
-        """Store a group in one commit and say it; what cannot be stored harms nobody else."""
+        """Store a group in one commit and say it; what cannot be stored harms no other event."""
         events = [event for each in group for event in each.events]
         durable = [event for event in events if topics.find(event.topic).durable]
         try:

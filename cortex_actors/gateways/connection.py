@@ -1,7 +1,7 @@
 """One connection of the control socket: lines in, lines out, and answers at once where they can be.
 
-A line that comes alone, while nothing else is in hand, is first offered to whoever can answer it
-without waiting for anybody: such an answer costs neither a task nor a timer, which are most of the
+A line that comes alone, while no other is worked on, is first offered to a function that answers it
+without waiting: such an answer costs neither a task nor a timer, which are most of the
 cost of a small request. Everything else is read line by line, as a stream.
 
 The file of the control socket: made so that only we can connect, removed only if it is ours.
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 #: Seconds without a complete request after which a connection is closed. Our own clients connect
-#: for each call, and whoever follows the log is not idle.
+#: for each call, and a follower of the log is not idle.
 IDLE = 60.0
 
 #: Seconds a reader may take nothing while `send` waits for it.
@@ -34,7 +34,7 @@ STUCK = 30.0
 #: Bytes that wait for one reader before `send` waits for it.
 WRITE_BUFFER = 64 * 1024
 
-#: Bytes read from the socket at once. Of asyncio's own 256 KiB the allocator asks the kernel anew
+#: Bytes read from the socket at once. Of asyncio's own 256 KiB the allocator asks the kernel again
 #: for each read, which costs more than a small request.
 CHUNK = 64 * 1024
 

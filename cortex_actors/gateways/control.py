@@ -6,10 +6,10 @@ other connections meanwhile. The methods are the front desk's verbs, `logs` (whi
 costs the connection, because where the next one begins is then unknown. A reader that takes nothing
 for 30 s is cut off, so it holds a bounded part of our memory for a bounded time.
 
-A connection without a request in hand is closed after 60 s, and before that when its place is
-needed, the longest idle first; the client reads why. So clients that do nothing keep nobody out.
+A connection without a request is closed after 60 s, and before that when its place is
+needed, the longest idle first; the client reads why. So clients that do nothing keep no others out.
 
-A crash loses the requests in hand: their clients see the connection end.
+A crash loses the requests that are worked on: their clients see the connection end.
 
 What the owner does for an agent is noted in the log, with the actor `audit`: who, which verb, for
 which agent, and never a text or a token. What an agent does in its own name is in the rows that it
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from cortex_actors.process.logs import Follower, LogStream
 
 
-#: Parameter with the agent through whose eyes somebody reads, or with whose rights changes
+#: Parameter with the agent through whose eyes a caller reads, or with whose rights it changes
 #: something, in whichever verb.
 EYES = "as_agent"
 
@@ -150,10 +150,10 @@ class Control:
             self._mcp.draining = True
 
     async def close(self, timeout: float = 0.5) -> None:
-        """Stop listening, let requests in hand end for `timeout` seconds, and hang up."""
+        """Stop listening, give requests `timeout` seconds to end, and hang up."""
         self._closing = True
         if self._server is not None:
-            # Before the socket is closed: until then nobody else's can have its inode.
+            # Before the socket is closed: until then no other socket can have its inode.
             connection.remove(self._home, self._socket)
             self._server.close()
         for follower in self._followers:
@@ -216,7 +216,7 @@ class Control:
             raise _full()
 
     def _at_once(self, line: bytes) -> bytes | None:
-        """Answer a request that waits for nobody; None for every other, and for one that fails.
+        """Answer a request that needs no waiting; None for every other, and for one that fails.
 
         Those are done again from the start, by the way that reports what is wrong with them.
         """
@@ -285,7 +285,7 @@ class Control:
         try:
             return await asyncio.to_thread(self._tokens.caller, request.token)
         except errors.BadToken:
-            self._logs.write("warning", "a token that is nobody's was shown", actor=rpc.AUDIT)
+            self._logs.write("warning", "an unknown token was shown", actor=rpc.AUDIT)
             raise
 
     def _note_failed(self, request: rpc.Request, caller: Caller, error: Exception) -> None:

@@ -8,7 +8,7 @@ and the file says how many.
 What the log's files hold after a number: how a reader goes on where it stopped.
 
 Records lie in the files by ascending `seq`, so a page begins in the last file whose first record is
-wanted or older. Files that are put aside meanwhile harm nobody: each page opens them again, the
+wanted or older. Files that are put aside meanwhile do no harm: each page opens them again, the
 newest first, so that none is missed. Blocking: runs on a thread.
 
 One record of the log, which records a reader wants, and how a person sees one.
@@ -245,7 +245,7 @@ def last_number(path: Path, name: str = "seq") -> int:
 
 
 def ended_well(path: Path) -> bool:
-    """Say whether a log was closed by whoever wrote it last, or is new."""
+    """Say whether a log was closed by its last writer, or is new."""
     lines = _end(path)
     return not lines or (decoded(lines[-1]) or {}).keys() == {CLOSED}
 
@@ -279,10 +279,10 @@ TEXT_LIMIT = 16_384
 #: Characters of all fields of a record as JSON; longer ones are only named.
 FIELDS_LIMIT = 65_536
 
-#: Times from here on are nobody's: the year 10,000, UTC microseconds.
+#: Times from here on are no records': the year 10,000, UTC microseconds.
 LATEST = 253_402_300_800_000_000
 
-#: Stands where the time of a record would, for one that has none.
+#: In place of the time of a record that has none.
 _NO_TIME = "-".ljust(len(iso(0)))
 
 #: Level name -> rank; the ranks are the standard library's.
@@ -358,7 +358,7 @@ def made(
         if len(rest) <= FIELDS_LIMIT:
             return LogEntry(seq, at, level, actor, topic, shown, dict(fields), f"{head}{rest}}}")
     rest = _plain(fields)
-    # Only text is kept: the ring must not keep somebody's objects alive.
+    # Only text is kept: the ring must not keep a caller's objects alive.
     return LogEntry(seq, at, level, actor, topic, shown, json.loads(rest), f"{head}, {rest[1:]}")
 
 
@@ -398,7 +398,7 @@ def _plain(fields: Mapping[str, object]) -> str:
     """Return the fields as a JSON object; what JSON cannot hold is shown as text, or only named."""
     try:
         text = json.dumps(dict(fields), default=str)
-    except Exception:  # noqa: BLE001 - somebody's `__str__` may raise anything, a log never
+    except Exception:  # noqa: BLE001 - a caller's `__str__` may raise anything, a log never
         text = ""
     if 0 < len(text) <= FIELDS_LIMIT:
         return text
@@ -495,7 +495,7 @@ def _opened(path: Path, stack: ExitStack) -> list[tuple[int, IO[bytes]]]:
 
 
 def _next_number(file: IO[bytes]) -> int:
-    """Return the number of the next record from where a file stands; 0 when there is none."""
+    """Return the number of the next record from a file's position; 0 when there is none."""
     head = next((head for line in file if (head := _HEAD.match(line))), None)
     return int(head[1]) if head else 0
 

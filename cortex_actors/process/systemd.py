@@ -1,4 +1,4 @@
-"""What systemd is told of the daemon: sd_notify(3), in a few lines and without a library.
+"""What systemd hears of the daemon: sd_notify(3), in a few lines and without a library.
 
 Nothing is said where systemd did not start us. Its watchdog is fed from the loop's heartbeat and
 from nowhere else, so that a loop which does not turn starves it; systemd then aborts the process,
@@ -34,7 +34,7 @@ class Systemd:
             interval: seconds after which the watchdog gives us up; None without a watchdog.
 
         """
-        # "@" stands for the first byte of an abstract address.
+        # "@" is written for the first byte of an abstract address.
         abstract = address.startswith("@")
         self._address = f"\0{address[1:]}" if abstract else address if address[:1] == "/" else ""
         self._interval = interval

@@ -294,7 +294,7 @@ def _wake(parked: asyncio.Future[None], thread: int) -> None:
             parked.get_loop().call_soon_threadsafe(_release, parked)
         elif not parked.done():
             parked.set_result(None)
-    except RuntimeError:  # the loop is closed: nobody is left to wake
+    except RuntimeError:  # the loop is closed: no task is left to wake
         return
 
 

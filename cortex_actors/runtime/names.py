@@ -1,6 +1,6 @@
 """Names that outlive their actors: who has a name is looked up at every use.
 
-An actor that is restarted gets its name back, so whoever holds the name notices nothing but a
+An actor that is restarted gets its name back, so a holder of the name notices nothing but a
 pause. Lives on the loop; `tell` and `whereis` may be called from any thread.
 """
 
@@ -83,7 +83,7 @@ class Names:
             raise _away(name, timeout) from error
 
     def tell(self, name: str, message: object) -> bool:
-        """Send a message without a reply; False if nobody has the name now.
+        """Send a message without a reply; False if no actor has the name now.
 
         Raises MailboxFull where the actor's policy says so; a thread without a loop waits for
         room instead.
@@ -170,7 +170,7 @@ class NamedActor(Generic[A]):
     ) -> Coroutine[Any, Any, Any]:
         """Have the actor run one of its methods, and return what that returns.
 
-        Raises what the method raised; ActorAway if nobody had the name for `timeout` seconds, or
+        Raises what the method raised; ActorAway if no actor had the name for `timeout` seconds, or
         if the actor ended while it had the call (which may then have taken effect);
         DeadlineExceeded if no reply came in time; MailboxFull where a full mailbox dropped the
         call. A call that no handler ever saw is sent again to the actor's successor; any other
@@ -181,7 +181,7 @@ class NamedActor(Generic[A]):
     def tell(
         self, method: Callable[Concatenate[A, P], object], *args: P.args, **kwargs: P.kwargs
     ) -> bool:
-        """Have the actor run a method, without a reply; False if nobody has the name.
+        """Have the actor run a method, without a reply; False if no actor has the name.
 
         An exception in the method ends that actor.
         """
@@ -207,6 +207,6 @@ def _raise_unless_unseen(name: str, fate: Fate, error: ActorDeadError) -> None:
 
 def _away(name: str, timeout: float | None) -> ActorAway:
     return ActorAway(
-        f"nobody has been {name} for {timeout} s: it is being restarted or has given up; see "
+        f"no actor has been {name} for {timeout} s: it is being restarted or has given up; see "
         "`cortex status`"
     )

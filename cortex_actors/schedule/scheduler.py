@@ -133,7 +133,7 @@ class JobPreparer:
         found = await self.tending.weigh()
         if not found.updated:
             return JobResult()
-        said = f"{found.updated} of {found.total} memories weighed anew, {found.faded} have faded"
+        said = f"{found.updated} of {found.total} memories weighed again, {found.faded} have faded"
         return JobResult(said, wrote=True)
 
     async def promotions(self) -> JobResult:
@@ -161,7 +161,7 @@ def _steps(found: list[principle_decay.Faded]) -> str:
     """Return how principles changed, as a sentence."""
     moved = Counter(each.status for each in found if each.status != each.before)
     steps = "".join(f", {number} {status}" for status, number in sorted(moved.items()))
-    return f"{len(found)} principles ranked anew{steps}"
+    return f"{len(found)} principles ranked again{steps}"
 
 
 log = logging.getLogger("cortex.schedule")
@@ -472,7 +472,7 @@ class Scheduler(AsyncioActor):
         keep, errands = self._upkeep, self._errands
         back_up = partial(self._tasks.run, "backup", keep.back_up)
         scan = partial(errands.request, SCAN_REQUESTED, ScanRequested(), "all files are read again")
-        said = "all insights are weighed anew"
+        said = "all insights are weighed again"
         again = ReconciliationRequested()
         reconcile = partial(errands.request, RECONCILIATION_REQUESTED, again, said)
         said = "principles are distilled"

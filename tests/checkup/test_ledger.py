@@ -133,7 +133,7 @@ class TestVectors:
         """A text without a vector that waits in no list is told: nobody would embed it."""
         case.run("DELETE FROM vectors WHERE seq = 1")
 
-        assert "nobody would embed them" in case.ill()["embedding"].found
+        assert "they would never be embedded" in case.ill()["embedding"].found
 
     def test_waiting(self, case: Case) -> None:
         """A text that waits for its vector is a note, and a warning when it waits for long."""
