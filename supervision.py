@@ -662,7 +662,7 @@ class Supervisor:
             self._tell("shutdown_error", child, reason)
 
     async def _end_late_start(self) -> None:
-        """End a start that was under way when the supervisor was killed, and what it gives."""
+        """End a start that had not returned when the supervisor was killed, and what it gives."""
         if self._starting is None:
             return
         child, task = self._starting
@@ -692,7 +692,7 @@ class Supervisor:
         return bool(ended) and id(handle) not in self._children
 
     def _find(self, name: object) -> _Child:
-        with suppress(KeyError, TypeError):  # what has no hash is nobody's name
+        with suppress(KeyError, TypeError):  # what has no hash is no name
             return self._children[id(name) if self._nameless else name]
         raise self._refusal("not_found", name)
 
@@ -814,7 +814,7 @@ async def _spent(*_: object) -> Ignore:
 
 
 async def _answer(work: Callable[[], Awaitable[T]], reply: asyncio.Future[T]) -> None:
-    with suppress(asyncio.InvalidStateError):  # the caller was cancelled: nobody waits for it
+    with suppress(asyncio.InvalidStateError):  # the caller was cancelled: no answer is waited for
         try:
             reply.set_result(await work())
         except SupervisionError as error:

@@ -4,7 +4,7 @@ It takes the lock, reads the settings, opens the log, runs the `Service`, closes
 writes into the lock how it ended. 9.5 s after it was asked to stop it ends whatever hangs, with
 every stack in `logs/stderr.log`. SIGUSR1 writes all stacks there at any time.
 
-`kill -9` at any point loses log lines still queued and unacknowledged work in hand, which the next
+`kill -9` at any point loses log lines still queued and unacknowledged work, which the next
 start does again; the lock's state stays "running", from which `cortex status` tells a crash.
 
 The signals that ask a daemon to stop, from its first moment to its last.
@@ -54,7 +54,7 @@ class Signals:
     """Remembers a signal that comes before there is anything to stop, and counts all of them."""
 
     def __init__(self) -> None:
-        """Take the signals, except SIGINT and SIGHUP where whoever started us ignores them (nohup).
+        """Take the signals, except SIGINT and SIGHUP where our parent ignores them (nohup).
 
         SIGTERM is taken all the same: a daemon that ignores it can only be killed.
         """
@@ -117,7 +117,7 @@ WHOLE_STOP = 9.5
 #: Seconds that threads which still work have to end after that.
 LINGER = 2
 
-#: What is written to the pipe of whoever started us.
+#: What is written to the pipe of the process that started us.
 READY = b"READY\n"
 
 #: Threads of one product of matrices, read when numpy is imported. More than one wait for each
@@ -195,7 +195,7 @@ def _owned(
         else:
             _explain(reason, code)
     except CortexError as error:
-        # Refused is stopped, too: nobody has to look what became of it.
+        # Refused counts as stopped: there is no crash to look into.
         ending = lock.HomeState.CRASHED if error.ends_daemon else lock.HomeState.STOPPED
         reason = str(error)
         raise
@@ -209,7 +209,7 @@ def _lived(
 ) -> tuple[int, str]:
     """Open the log, run the loop, close the log; return the exit code and the reason."""
     require_own_supervision()
-    from cortex_actors import settings  # noqa: PLC0415 - loads pydantic; a taken lock is told first
+    from cortex_actors import settings  # noqa: PLC0415 - loads pydantic; a taken lock is reported first
 
     home, clock = owner.home, SystemClock()
     chosen = settings.load(home)
@@ -218,7 +218,7 @@ def _lived(
     handler = _feed(logs)
 
     async def life() -> tuple[int, str]:
-        from cortex_actors.process.watch import Systemd  # noqa: PLC0415 - as above
+        from cortex_actors.process.systemd import Systemd  # noqa: PLC0415 - as above
         from cortex_actors.service import Service  # noqa: PLC0415 - as above
 
         tree = (grow or _real())(home, chosen, clock, logs)
@@ -280,7 +280,7 @@ def _feed(logs: LogStream) -> logging.Handler:
 
 
 def _ready(fd: int | None) -> None:
-    """Tell whoever started us; a parent that is gone does not matter."""
+    """Tell the process that started us; one that is gone does not matter."""
     # What was loaded stays: to walk through it again held the loop up for 76 ms each time.
     gc.collect()
     gc.freeze()
@@ -309,7 +309,7 @@ def expected(error: BaseException) -> CortexError | None:
 
 
 def _explain(reason: str, code: int) -> int:
-    """Say on one line why we end, for whoever started us; return the exit code."""
+    """Say on one line why we end, for the process that started us; return the exit code."""
     print(f"cortex: {' '.join(reason.split())}", file=sys.stderr)  # noqa: T201
     return code
 

@@ -43,7 +43,7 @@ class BadInput(CortexError):
 
 
 class Unembeddable(BadInput):
-    """Some texts of a request cannot be turned into vectors, whoever tries again."""
+    """Some texts of a request cannot be turned into vectors; trying again does not help."""
 
     def __init__(self, text: str, numbers: tuple[int, ...] = ()) -> None:
         """Say what happened, and which of the texts it were, counted from 0."""
@@ -92,7 +92,7 @@ class TooManyConnections(Refused):
 
 
 class BadToken(Refused):
-    """The token that was shown is nobody's: wrong, revoked, or where others could read it."""
+    """The token that was shown counts for no agent: wrong, revoked, or readable by others."""
 
 
 # The daemon and its home.
@@ -131,7 +131,7 @@ class AlreadyRunning(CortexError):
 
 
 class ConfigurationError(CortexError):
-    """A setting, or the installation itself, cannot work as it stands."""
+    """A setting, or the installation itself, cannot work as it is."""
 
     exit_code = 78
 
@@ -158,7 +158,7 @@ class EndpointDown(CortexError):
 
 
 class EndpointUnusable(EndpointDown):
-    """An address, a key or a model's name cannot work: somebody has to change it."""
+    """An address, a key or a model's name cannot work: a person has to change it."""
 
     exit_code = 78
 
@@ -172,7 +172,7 @@ class StoreTimeout(StoreDown):
 
 
 class StoreUnusable(StoreDown):
-    """A remote store cannot be asked as it is set up: somebody has to change something."""
+    """A remote store cannot be asked as it is set up: a person has to change something."""
 
     exit_code = 78
 
@@ -263,7 +263,7 @@ class Superseded(LedgerDown):
 
 
 class ActorAway(CortexError):
-    """An actor's name is held by nobody: it is being restarted, or has given up."""
+    """No actor has the name now: it is being restarted, or has given up."""
 
 
 class DeadlineExceeded(CortexError):
@@ -322,7 +322,7 @@ class NotWritten(Refused):
     #: What was asked for.
     doing: ClassVar[str] = "write"
 
-    #: Why, behind the path; what to do next. Facts stand in braces.
+    #: Why, behind the path; what to do next. Facts are in braces.
     why: ClassVar[str] = "it may not be written"
     advice: ClassVar[str] = "take the text from --stdout"
 
@@ -374,7 +374,7 @@ class FolderMoved(NotWritten):
 
 
 class Missing(NotWritten):
-    """There is no such file, and nobody asked for it to be created."""
+    """There is no such file, and it was not asked for."""
 
     code = "missing"
     why = "there is no such file"
@@ -502,7 +502,7 @@ class TwoSections(NotWritten):
 
 
 class BrokenSection(NotWritten):
-    """A mark of ours stands without its counterpart."""
+    """A mark of ours lacks its counterpart."""
 
     code = "broken-section"
     why = "the mark in line {line} has no counterpart"
@@ -518,7 +518,7 @@ class NewerSection(NotWritten):
 
 
 class EditedSection(NotWritten):
-    """Somebody has edited the section that is ours."""
+    """The section that is ours was edited by hand."""
 
     code = "edited"
     why = "its section between the marks was edited by hand"
@@ -542,7 +542,7 @@ class OpenBlock(NotWritten):
 
 
 class BeingSaved(NotWritten):
-    """The file does not come to rest: somebody seems to be saving it."""
+    """The file keeps changing: an editor seems to be saving it."""
 
     code = "being-saved"
     why = "it did not come to rest in {seconds:g} s"
@@ -574,7 +574,7 @@ class GitAtWork(NotWritten):
 
 
 class KeepsChanging(NotWritten):
-    """Somebody saved the file each time that it was to be written."""
+    """The file was saved each time that it was to be written."""
 
     code = "keeps-changing"
     why = "it was saved before each of {tries} attempts"

@@ -222,7 +222,7 @@ def _make(folder: Path) -> None:
 def read_regular(path: str | Path, *, most: int, flags: int = 0) -> bytes | None:
     """Return the bytes of a regular file, one more than so many at most; None for anything else.
 
-    A pipe keeps nobody waiting. Blocks; raises `OSError`, and `ValueError` for what is no path.
+    A pipe does not keep it waiting. Blocks; raises `OSError`, and `ValueError` for what is no path.
     """
 
     def opener(name: str, given: int) -> int:
@@ -238,7 +238,7 @@ def replace_file(path: Path, data: bytes, *, before: Callable[[], object] = lamb
     The file is whole at every moment, whatever is cut short, and no draft of it is left over.
     `before` is called when the draft is on the disk. Raises `OSError`; then it is as it was.
     """
-    # Drafts of daemons that were killed while they wrote may hold secrets. Nobody else is writing
+    # Drafts of daemons that were killed while they wrote may hold secrets. No other process writes
     # one: a home has one daemon.
     for left in path.parent.glob(f".{path.name}.*"):
         left.unlink(missing_ok=True)
@@ -265,7 +265,7 @@ def sync(path: Path) -> None:
 
 
 def _closed(folder: Path) -> list[str]:
-    """Let nobody but its owner into a folder; return its path if others could go there."""
+    """Close a folder to all but its owner; return its path if others could go there."""
     if not folder.stat().st_mode & _OTHERS:
         return []
     folder.chmod(HOME_MODE)

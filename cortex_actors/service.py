@@ -1,11 +1,11 @@
 """What the daemon does between its first and its last moment on the loop.
 
-Order of birth: the tree, the control socket, then everybody is told. Order of death: new work is
+Order of birth: the tree, the control socket, then the announcement. Order of death: new work is
 refused, the tree stops within 8 s, then the socket. A second signal does not wait for the tree;
 what was acknowledged is in the ledger either way, because events and effects commit together.
 
-From before the first moment to the last the loop's heart beats: it feeds systemd's watchdog, and a
-thread that looks at it says where the loop is stuck.
+From before the first moment to the last the loop's heart beats: it feeds systemd's watchdog. A loop
+that does not beat for some seconds is blocked; then every stack is written to `logs/stderr.log`.
 
 How late the loop is, and when it beat last.
 
@@ -15,10 +15,10 @@ A loop that is late froze for that long: something blocked it. The gauge is in `
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import inspect
 import os
 import signal
-import sys
 from asyncio import FIRST_COMPLETED
 from collections import deque
 from typing import TYPE_CHECKING, TypeVar
@@ -28,7 +28,7 @@ from cortex_actors.domain.event import ActorLife
 from cortex_actors.gateways.control import Control
 from cortex_actors.gateways.mcp import McpHost
 from cortex_actors.process import lock
-from cortex_actors.process.watch import FROZEN, FreezeWatch, Systemd
+from cortex_actors.process.systemd import Systemd
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -44,6 +44,9 @@ BEAT = 0.5
 #: Seconds in which a freeze can be seen by a person who looks.
 MEMORY = 10.0
 
+#: Seconds without a beat after which every stack is written.
+FROZEN = 5.0
+
 #: Milliseconds of lateness that are worth a line in the log.
 LATE_MS = 250.0
 
@@ -56,8 +59,6 @@ class Heartbeat:
         self._clock = clock
         self._every = BEAT if most is None else min(BEAT, most)
         self._late: deque[float] = deque([0.0], maxlen=round(MEMORY / BEAT))
-        #: When it beat last, in seconds of the clock's `monotonic`; read by other threads.
-        self.last = clock.monotonic()
 
     def lag_ms(self) -> float:
         """Return by how many milliseconds the latest beat of the last ten seconds was late."""
@@ -67,8 +68,7 @@ class Heartbeat:
         """Wait for one beat and return how late it was, in milliseconds."""
         begun = self._clock.monotonic()
         await self._clock.sleep(self._every)
-        self.last = self._clock.monotonic()
-        late = max(0.0, (self.last - begun - self._every) * 1_000)
+        late = max(0.0, (self._clock.monotonic() - begun - self._every) * 1_000)
         self._late.append(late)
         return late
 
@@ -107,10 +107,9 @@ class Service:
         self._clock = clock
         self._systemd = systemd or Systemd()
         self._heartbeat = Heartbeat(clock, most=self._systemd.meal)
-        self._freeze = FreezeWatch(clock, lambda: self._heartbeat.last, tell=self._on_freeze)
         self._logs = logs
         self._last_resort = last_resort
-        # `publish_now` is the form of `publish` that waits for nobody.
+        # `publish_now` is the form of `publish` that does not wait.
         quick = {
             name.removesuffix("_now"): method
             for name, method in inspect.getmembers(tree.cortex, inspect.ismethod)
@@ -125,6 +124,7 @@ class Service:
             mcp=McpHost(tree.cortex, logs),
         )
         tree.cortex.loop_lag = self._heartbeat.lag_ms
+        self._ending = False
         self._asked = asyncio.Event()
         self._hurried = asyncio.Event()
 
@@ -133,7 +133,7 @@ class Service:
         if not self._asked.is_set():
             self.reason = reason
             self._asked.set()
-            self._last_resort()
+            self._expect_end()
 
     def signalled(self, number: int) -> None:
         """Take a signal: the first asks to stop, the second does not wait."""
@@ -147,7 +147,6 @@ class Service:
         `ready` is called once everything answers. Raises what the tree raises when it starts.
         """
         beating = asyncio.create_task(self._beat(), name="heartbeat")
-        self._freeze.start()
         self._systemd.status("starting")
         try:
             if await self._unless_asked(self._tree.start()):
@@ -155,7 +154,6 @@ class Service:
         finally:
             await self._drain()
             beating.cancel()
-            self._freeze.close()
         if (fatal := self._tree.fatal) is not None:
             self.reason = str(fatal)
             return fatal.exit_code
@@ -175,8 +173,8 @@ class Service:
 
     async def _drain(self) -> None:
         """End in order: new work, tree, socket."""
-        if not self._asked.is_set():
-            self._last_resort()
+        if not self._ending:
+            self._expect_end()
         self._systemd.stopping(f"stopping: {self.reason}")
         self._control.drain()
         self._logs.write("info", "stopping", actor="daemon", reason=self.reason)
@@ -190,6 +188,12 @@ class Service:
         elif error := stopping.exception():
             self._logs.write("error", f"the tree stopped badly: {error!r}", actor="daemon")
         await self._control.close()
+
+    def _expect_end(self) -> None:
+        """End the process after some seconds, whatever hangs in it then."""
+        self._ending = True
+        faulthandler.cancel_dump_traceback_later()
+        self._last_resort()
 
     async def _unless_asked(self, work: Coroutine[None, None, T]) -> asyncio.Task[T] | None:
         """Return the work when it is done, or None when we are asked to stop before."""
@@ -206,28 +210,25 @@ class Service:
         return None
 
     def _say(self, topic: str, reason: str) -> None:
-        """Announce our own state to whoever listens, waiting for nobody: a stop must go on."""
+        """Announce our own state without waiting for a receiver: a stop must go on."""
         bus = self._tree.bus
         bus.announce(bus.event(topic, ActorLife("daemon", reason), source="daemon"))
 
     async def _beat(self) -> None:
-        """Watch the loop, and tell systemd's watchdog that it turns."""
+        """Watch the loop, and tell systemd's watchdog that it turns.
+
+        The stacks are written by a thread of the interpreter's own, which needs neither the loop
+        nor Python's lock. One timer is all that a process has, so it belongs to the end once that
+        has begun.
+        """
         while True:
+            if not self._ending:
+                faulthandler.dump_traceback_later(FROZEN)
             late = await self._heartbeat.beat()
             self._systemd.feed(self._clock.monotonic())
             if late >= FROZEN * 1_000:
                 text = f"the loop turns again; it stood still for {late / 1_000:.1f} s"
-                self._logs.write("error", text, actor="daemon")
-                self._systemd.status(RUNNING)
+                self._logs.write("error", f"{text}: logs/stderr.log says where", actor="daemon")
             elif late >= LATE_MS:
                 text = f"the loop was blocked for {late:.0f} ms"
                 self._logs.write("warning", text, actor="daemon")
-
-    def _on_freeze(self, task: str, seconds: float, stack: str) -> None:
-        """Say in which task the loop is stuck, while it is; runs in a thread."""
-        text = f"the loop has not turned for {seconds:.1f} s: {task} holds it up"
-        self._systemd.status(text)
-        self._logs.write("error", text, actor="daemon", traceback=stack)
-        # Besides, because the log's own thread may not get its turn before we are killed.
-        sys.stderr.write(f"cortex: {text}\n{stack}")
-        sys.stderr.flush()

@@ -39,10 +39,10 @@ __all__ = ["EPOCH", "PATIENCE", "ManualClock", "eventually", "settled", "tempora
 
 
 class ManualClock:
-    """A clock that stands still until `advance`; sleepers wake in the order of their times."""
+    """A clock that does not move until `advance`; sleepers wake in the order of their times."""
 
     def __init__(self, at: int = EPOCH) -> None:
-        """Stand at a wall-clock time in UTC microseconds."""
+        """Begin at a wall-clock time in UTC microseconds."""
         self._start = at
         self._elapsed = 0.0
         self._order = itertools.count()
@@ -57,7 +57,7 @@ class ManualClock:
         return self._elapsed
 
     def jump(self, seconds: float) -> None:
-        """Set the wall clock by so much, as a person or NTP would; nobody wakes."""
+        """Set the wall clock by so much, as a person or NTP would; no sleeper wakes."""
         self._start += round(seconds * SECOND)
 
     async def sleep(self, seconds: float) -> None:
@@ -73,7 +73,7 @@ class ManualClock:
 
     @property
     def due(self) -> float:
-        """Seconds until the next sleeper wakes; 0 when nobody sleeps."""
+        """Seconds until the next sleeper wakes; 0 without any."""
         times = [at for at, _, woken in self._sleepers if not woken.done()]
         return min(times) - self._elapsed if times else 0.0
 
@@ -108,7 +108,7 @@ async def settled(tree: Tree, within: float = PATIENCE) -> None:
     """
 
     async def is_settled() -> bool:
-        with suppress(CortexError):  # while the ledger is away nobody knows
+        with suppress(CortexError):  # not known while the ledger is away
             return await tree.parts.records.read(partial(_is_idle, model=tree.parts.model))
         return False
 

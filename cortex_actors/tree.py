@@ -38,7 +38,7 @@ cortex                    rest_for_one
 ```
 
 Children start from top to bottom and stop in reverse; a watcher for each project joins `watchers`
-while the daemon runs. What stands below needs what stands above (`rest_for_one`); in `work`, a
+while the daemon runs. What is below needs what is above (`rest_for_one`); in `work`, a
 branch that gives up comes back alone. A test compares this with `TREE` and with the live tree.
 
 The supervision tree as a drawing: one line a node, with what is unusual about it.
@@ -144,23 +144,19 @@ class Watchers:
         self._names = names
         self._supervisor = supervisor
         self._handles: dict[str, ActorHandle] = {}
-        self._starting: set[str] = set()
 
     async def start_watcher(self, project: Project) -> None:
-        """Start the watcher of a project; nothing happens when it has one or is getting it.
+        """Start the watcher of a project; nothing happens when it has one.
 
         Raises `ActorAway` when it does not start.
         """
-        if project.id in self._handles or project.id in self._starting:
+        if project.id in self._handles:
             return
-        self._starting.add(project.id)
         try:
             await self._supervisor().start_child((project,))
         except supervision.SupervisionError as error:
             message = f"cannot watch {project.root}: {error}; it is tried again in a moment"
             raise ActorAway(message) from error
-        finally:
-            self._starting.discard(project.id)
 
     async def end_watcher(self, project_id: str) -> None:
         """End the watcher of a project; nothing happens when it has none.
@@ -357,7 +353,7 @@ class Tree:
         return await self._reload()
 
     async def start_again(self, change: Callable[[], None], names: Collection[str]) -> None:
-        """Start children anew after a change of what they are made with; see `Reload`."""
+        """Restart children after a change of what they are made with; see `Reload`."""
         await self._reload.start_again(change, names)
 
     def crash(self, name: str) -> None:

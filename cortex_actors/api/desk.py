@@ -55,7 +55,7 @@ class FrontDesk:
         return self._call.settings()
 
     def publish_now(self, *given: object, **params: object) -> dict[str, Any] | None:
-        """Publish if nobody has to be waited for; else return None, and nothing was done."""
+        """Publish if that needs no waiting; else return None, and nothing was done."""
         return events.publish_now(self._call, *given, **params)  # type: ignore[arg-type]
 
 

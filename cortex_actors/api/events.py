@@ -41,7 +41,7 @@ MOST = 1_000
 #: Characters of a topic's pattern: no name of a topic is longer.
 PATTERN_LIMIT = 100
 
-#: What stands for every dead letter.
+#: What means every dead letter.
 ALL = ["all"]
 
 
@@ -174,7 +174,7 @@ def publish_now(
     transient: bool = False,
     idempotency_key: str | None = None,
 ) -> dict[str, Any] | None:
-    """Do what `publish` does, if nobody has to be waited for; else None, and nothing is said.
+    """Do what `publish` does, if that needs no waiting; else None, and nothing is published.
 
     That is so for a transient event of another process's own. Raises `BadInput` as `publish` does.
     """
@@ -195,7 +195,7 @@ def write(
     key: str | None,
     clock: Clock,
 ) -> dict[str, Any]:
-    """Store an event while no daemon runs, in the caller's transaction; nobody is told.
+    """Store an event while no daemon runs, in the caller's transaction; no receiver hears it.
 
     Raises what `publish` raises. How many custom names are alive is not counted: only a daemon
     keeps names.
@@ -216,7 +216,7 @@ def write(
 
 
 def answer(event: Event[Payload]) -> dict[str, Any]:
-    """Return what its publisher is told of an event."""
+    """Return the answer to the publisher of an event."""
     told = {"id": event.id, "topic": event.topic, "seq": event.seq}
     return {**told, "duplicate": True} if event.duplicate else told
 

@@ -37,7 +37,7 @@ T = TypeVar("T")
 def fields_of(found: object, *names: str, **others: str) -> dict[str, Any]:
     """Return attributes as JSON has them: words as texts, tuples as lists.
 
-    `others` are told under another name than they have.
+    `others` get another name than they have.
     """
     own = dict(zip(names, names, strict=True)) | others
     return {name: _plain(getattr(found, each)) for name, each in own.items()}
@@ -97,7 +97,7 @@ def insight_shape(insight: Insight, places: Iterable[InsightSource]) -> dict[str
 
 
 def brief_insights(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return what tells insights apart, by id: what they say, and where that very text stands."""
+    """Return what tells insights apart, by id: what they say, and where that very text is."""
     found = insight_lists.by_ids(connection, ids)
     places = insight_lists.said(connection, ids)
     return {
@@ -133,14 +133,14 @@ def speaking(
 
 
 def _places(connection: Connection, ids: Sequence[str]) -> Mapping[str, Sequence[InsightSource]]:
-    """Return every place that each counts for; of what counts for another one, where it stands."""
+    """Return every place that each counts for; of what counts for another one, where it is."""
     counted = insight_rows.sources(connection, ids)
     rest = [each for each in ids if not counted.get(each)]
     return {**counted, **insight_lists.said(connection, rest)}
 
 
 def _place(place: InsightSource) -> dict[str, Any]:
-    """Return where an insight stands; `said` is whose text it is, after a merge another one's."""
+    """Return where an insight is; `said` is whose text it is, after a merge another one's."""
     lines = fields_of(place, "line_start", "line_end", "said")
     return fields_of(place, "project", "path", "heading", "scope") | lines
 

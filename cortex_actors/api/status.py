@@ -46,7 +46,7 @@ _ADVICE = {
 SETTLING = 30.0
 
 
-#: States of a layer of the judge that somebody has to know of.
+#: States of a layer of the judge that make the daemon degraded.
 _TROUBLE = frozenset({"down", "missing"})
 
 
@@ -140,9 +140,9 @@ def reasons(
 
 
 def findings(met: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return what stands in files that a person should look at, a sentence for each kind of it.
+    """Return what a person should look at in files, a sentence for each kind of it.
 
-    The daemon is well nonetheless: nobody can make it degraded by what they write into a file.
+    The daemon is well nonetheless: the text of a file never makes it degraded.
     """
     found = []
     for kind, advice in _ADVICE.items():

@@ -11,7 +11,7 @@ calls them. Receivers are held strongly: with blinker's weak default a lambda wo
 
 A wish to hear topics: its pattern, whom it reaches, and what became of the deliveries.
 
-A pattern is `noun:state` of lower-case letters, digits and hyphens, in which `*` stands for any
+A pattern is `noun:state` of lower-case letters, digits and hyphens, in which `*` is any
 run of them (`file:changed`, `file:*`, `*:complete`), or `*` alone for every topic.
 """
 
@@ -51,7 +51,7 @@ def covers(pattern: str) -> Callable[[str], object]:
     if not _FORM.fullmatch(pattern):
         raise BadInput(
             f"cannot subscribe to {pattern!r}: a pattern is noun:state of a-z, 0-9 and -, where * "
-            "stands for anything (file:*), or * alone"
+            "is anything (file:*), or * alone"
         )
     matches = _matcher(pattern)
     if any(matches(topic.name) for topic in topics.TOPICS):
@@ -106,7 +106,7 @@ class Switchboard:
     """Keeps the subscriptions, and the topics in use with those that hear them."""
 
     def __init__(self) -> None:
-        """Connect nobody."""
+        """Begin without receivers."""
         self._signals = Namespace()
         #: In the order of subscribing: who subscribed first hears first.
         self._covers: dict[Subscription, Callable[[str], object]] = {}
@@ -120,10 +120,7 @@ class Switchboard:
         matches = covers(pattern)
         subscription = Subscription(pattern, deliver, self._forget)
         self._covers[subscription] = matches
-        for name, signal in self._signals.items():
-            if matches(name):
-                signal.connect(subscription.drop, weak=False)
-        self._found.clear()
+        self._changed()
         return subscription
 
     def hearers(self, topic: str) -> tuple[Subscription, ...]:
@@ -151,8 +148,8 @@ class Switchboard:
         if name in self._said:
             del self._said[name]
         elif len(self._said) >= CUSTOM_NAMES:
-            # Let go of the name that was said longest ago, of those that nobody asks for by name.
-            # Its receivers hear it all the same when it comes back: they are looked up anew.
+            # The name that was said longest ago goes, of those that no pattern names exactly.
+            # Its receivers hear it all the same when it comes back: they are looked up again.
             wanted = {subscription.pattern for subscription in self._covers}
             old = next((each for each in self._said if each not in wanted), next(iter(self._said)))
             del self._said[old]
@@ -163,13 +160,16 @@ class Switchboard:
     def _forget(self, subscription: Subscription) -> None:
         """Disconnect a subscription."""
         if self._covers.pop(subscription, None) is not None:
-            for signal in self._signals.values():
-                signal.disconnect(subscription.drop)
-            self._found.clear()
+            self._changed()
+
+    def _changed(self) -> None:
+        """Forget who hears what: each signal is made again, with its receivers, when it is used."""
+        self._signals.clear()
+        self._found.clear()
 
 
 class Bus:
-    """Says events to whoever hears their topic; lives on one loop's thread."""
+    """Says events to the receivers of their topic; lives on one loop's thread."""
 
     def __init__(self, journal: commits.Journal, clock: Clock) -> None:
         """Begin with no receivers; durable events go to the journal first."""
@@ -189,10 +189,10 @@ class Bus:
     ) -> Event[Payload]:
         """Say an event; for a durable topic, return only once it is committed.
 
-        `durable=False` says it to those who listen now and to nobody else. What is said again under
+        `durable=False` says it only to those who listen now. What is said again under
         an idempotency key is not said: the first event comes back, as a `duplicate`. Raises
         `UnknownTopic` for a name outside the catalogue, `BadInput` for a payload that is too large
-        and for a key that cannot be used or stands for another topic or payload.
+        and for a key that cannot be used or belongs to another topic or payload.
         """
         found = topics.find(topic)
         self._admit(found, payload)
@@ -207,7 +207,7 @@ class Bus:
         return event
 
     def publish_now(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
-        """Say an event to those who listen now, and to nobody else; raises as `publish` does."""
+        """Say an event only to those who listen now; raises as `publish` does."""
         self._admit(topics.find(topic), payload)
         event = self.event(topic, payload, source=source)
         self.announce(event)
@@ -245,7 +245,7 @@ class Bus:
     def announce(self, event: Event[Payload]) -> None:
         """Hand an event to every receiver of its topic, in the order they subscribed.
 
-        Waits for nobody: a receiver whose mailbox is full goes without, which is counted.
+        Does not wait: a receiver whose mailbox is full goes without, which is counted.
         """
         for subscription in self._board.hearers(event.topic):
             if subscription.cancelled:

@@ -1,4 +1,4 @@
-"""What the bus needs of whoever keeps durable events: a port, implemented by the storage branch.
+"""What the bus needs of the store of durable events: a port, implemented by the storage branch.
 
 The contract is that of docs/semantics.md: a handler's effects, the events it says and the
 acknowledgement of what it heard commit in one transaction, or none of them does.
@@ -8,8 +8,6 @@ Commits: what is published in one turn of the loop is stored together.
 A way to the ledger and back costs more than the rows: with 64 publishers at a time, one unit of
 work for all of them gave three times the events a second of one for each (benchmarks/ledger.py).
 
-How large a payload is: written as JSON only when it could be too large.
-
 Saying once what may be said again: what a key may be, and whether two events are the same.
 """
 
@@ -17,14 +15,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 from collections import deque
 from contextvars import Context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from cortex_actors import topics
-from cortex_actors.domain.event import Custom, Event, Payload, is_text, plain
+from cortex_actors.domain.event import Event, Payload, is_text, plain
 from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, LedgerDown
 from cortex_actors.runtime.tasks import Background
 
@@ -32,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
 
-#: Whom somebody asked was away or slow: no fault of the event's.
+#: The asked part was away or slow: no fault of the event's.
 AWAY = (LedgerDown, ActorAway, DeadlineExceeded)
 
 #: A unit of work: gets the ledger's connection inside the transaction; its value is dropped.
@@ -54,7 +51,7 @@ class Delivery:
 
     consumer: str
     event: Event[Any]
-    #: Every waiting event this one stands for, in order.
+    #: Every waiting event that this one represents, in order.
     seqs: tuple[int, ...]
     #: What its waiting repeats have in common; None when each is handled alone.
     key: str | None = None
@@ -193,7 +190,7 @@ class Commits:
         await self._store(group)
 
     async def _store(self, group: Sequence[_Publish]) -> None:
-        """Store a group in one commit and say it; what cannot be stored harms nobody else."""
+        """Store a group in one commit and say it; what cannot be stored harms no other event."""
         events = [event for each in group for event in each.events]
         durable = [event for event in events if topics.find(event.topic).durable]
         try:
@@ -226,56 +223,14 @@ def _fail(group: Sequence[_Publish], error: Exception) -> None:
             each.done.set_exception(error)
 
 
-#: Bytes of JSON that one character can become: two escapes of six, beyond the basic plane.
-_WIDEST = 12
-
-#: Bytes of JSON of a value's marks, or of a field's name, or of a number that is not a long one.
-_FRAME = 32
-
-#: Numbers from here on are measured.
-_LONG = 10**20
-
-#: Values that need no more than a frame.
-_SHORT = frozenset({bool, float, type(None)})
-
-
 def refuse_too_large(topic: str, payload: Payload) -> None:
     """Raise `BadInput` for a payload with more than `topics.PAYLOAD_LIMIT` bytes of JSON."""
-    if _widest(payload) <= topics.PAYLOAD_LIMIT:
-        return
     size = len(json.dumps(plain(payload)))
     if size > topics.PAYLOAD_LIMIT:
         raise BadInput(
             f"cannot publish {topic}: its payload has {size} bytes of JSON, "
             f"the limit is {topics.PAYLOAD_LIMIT}; send an id or a path instead"
         )
-
-
-def _widest(payload: Payload) -> float:
-    """Return a number of bytes that a payload's JSON does not pass; infinite where that is hard.
-
-    Most payloads are a few short texts, and a look at them costs a fifth of writing them.
-    """
-    texts, frames = 0, 1
-    for value in _values(payload):
-        kind = type(value)
-        frames += 2
-        if kind is str:
-            texts += len(value)
-        elif kind is tuple and all(isinstance(item, str) for item in value):
-            texts += sum(map(len, value))
-            frames += len(value)
-        elif kind not in _SHORT and not (kind is int and -_LONG < value < _LONG):
-            return math.inf
-    return texts * _WIDEST + frames * _FRAME
-
-
-def _values(payload: Payload) -> list[Any]:
-    """Return what a payload says; a field's name is shorter than a frame, a body's may not be."""
-    if type(payload) is Custom:
-        return [*payload.body, *payload.body.values()]
-    names: tuple[str, ...] = type(payload).__slots__
-    return [getattr(payload, name) for name in names]
 
 
 #: Characters of a key: room for a digest, a UUID or a path, and an index holds every one.

@@ -3,10 +3,10 @@
 It keeps no events: its mailbox holds at most one wake-up, and the journal says what is next. So a
 crash, a kill and a full mailbox all cost nothing.
 
-Lanes: what is in hand of one project commits in the order of its events.
+Lanes: deliveries of one project commit in the order of its events.
 
 Handlers of one lane run beside one another; only their outcomes wait for each other. A delivery
-waits for those of its lane alone that are in hand and have a smaller number, so no two can wait for
+waits only for those of its lane that are handled now and have a smaller number. So no two wait for
 one another, and none waits for an event that has still to be handed out.
 """
 
@@ -38,13 +38,13 @@ Lane: TypeAlias = "str | tuple[str, str | None]"
 
 @dataclass(eq=False, slots=True)
 class DeliveryPlace:
-    """A delivery in hand: of several events that are handled as one, the first counts."""
+    """A delivery that is handled now; of several events in one, the first counts."""
 
     lane: Lane
     seq: int
     #: What handles it.
     task: asyncio.Task[Any] | None = None
-    #: Set once it is in hand no more.
+    #: Set once it is no longer handled.
     left: asyncio.Event = field(default_factory=asyncio.Event)
     #: It ends without its commit, or has to, because an earlier one did.
     given_back: bool = False
@@ -53,7 +53,7 @@ class DeliveryPlace:
 
 
 class DeliveryLanes:
-    """Who is in hand, and behind whom."""
+    """Which deliveries are handled now, and which wait for which."""
 
     def __init__(self) -> None:
         """Hold nothing."""
@@ -63,17 +63,17 @@ class DeliveryLanes:
 
     @property
     def halted(self) -> bool:
-        """Whether something in hand ends without its commit: nothing may go past it."""
+        """Whether a delivery ends without its commit: no later one may pass it."""
         return any(place.given_back for place in self._places)
 
     def enter(self, delivery: Delivery) -> DeliveryPlace:
-        """Take a delivery in hand."""
+        """Add a delivery that is handled now."""
         place = DeliveryPlace(_lane(delivery), delivery.seqs[0])
         self._places.append(place)
         return place
 
     def leave(self, place: DeliveryPlace) -> None:
-        """Have a delivery in hand no more; the next of its lane goes on."""
+        """Remove a delivery; the next of its lane goes on."""
         self._places.remove(place)
         place.left.set()
 
@@ -97,7 +97,7 @@ class DeliveryLanes:
                 each.task.cancel()
 
     def _lane(self, place: DeliveryPlace, *, later: bool) -> list[DeliveryPlace]:
-        """Return those in hand that are ahead of a delivery, or behind it."""
+        """Return those that are ahead of a delivery, or behind it."""
         alike = [each for each in self._places if each.lane == place.lane]
         return [each for each in alike if each.seq != place.seq and (each.seq > place.seq) == later]
 
@@ -117,10 +117,10 @@ log = logging.getLogger("cortex.bus")
 #: Seconds before a consumer looks again when the ledger could not be read or written.
 LEDGER_PAUSE = 1.0
 
-#: Seconds for which a consumer that is to do little rests at most, so that nobody waits for long.
+#: Seconds for which a consumer that is to do little rests at most, so that no event waits for long.
 LONGEST_GATHER = 1.0
 
-#: Seconds between two looks when nothing wakes it: a commit whose answer was lost woke nobody.
+#: Seconds between two looks when nothing wakes it: a commit whose answer was lost wakes none.
 IDLE = 30.0
 
 
@@ -157,7 +157,7 @@ class Consumer(AsyncioActor):
     #: Topic -> name of the method that handles it.
     hears: ClassVar[Mapping[str, str]] = {}
 
-    #: Deliveries that may be in hand at once, never two of one key. Those of one project commit in
+    #: Deliveries that may be handled at once, never two of one key. Those of one project commit in
     #: the order of their events, however many there are.
     concurrency: ClassVar[int] = 1
 
@@ -176,14 +176,14 @@ class Consumer(AsyncioActor):
         self._rests_until = 0.0
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
-        """Hear the topics, then look for what waited while nobody was here."""
+        """Hear the topics, then look for what waited until now."""
         for topic in self.hears:
             subscription = self.desk.bus.subscribe(topic, lambda _event: self.wake())
             self.actor_ref.on_end(subscription.cancel)
         self.wake()
 
     async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
-        """Finish what is in hand; what waits is for the next life."""
+        """Finish what is handled now; what waits is for the next life."""
         if self._in_hand:
             await asyncio.wait(self._in_hand)
 
@@ -224,7 +224,7 @@ class Consumer(AsyncioActor):
         return self.desk.bus.event(topic, payload, source=self.desk.name)
 
     async def _turn(self) -> None:
-        """Take one delivery in hand; ask for another turn, so that asks and stops get theirs."""
+        """Begin one delivery; ask for another turn, so that asks and stops get theirs."""
         self._woken = False
         if (rest := self._rests_until - self.desk.clock.monotonic()) > 0:
             self._later(rest)
@@ -254,7 +254,7 @@ class Consumer(AsyncioActor):
             self._later(found.seconds if isinstance(found, Rest) else IDLE)
 
     def _on_handled(self, task: asyncio.Task[None]) -> None:
-        """Look for more; a handler that crashed has ended this actor, and nobody goes past it."""
+        """Look for more; a handler that crashed has ended this actor, and none passes it."""
         _, place = self._in_hand.pop(task)
         crashed = not task.cancelled() and task.exception() is not None
         if not crashed and (place.given_back or not task.cancelled()):
@@ -293,7 +293,7 @@ class Consumer(AsyncioActor):
         settings = self.desk.settings
         pause = settings.pauses_s[min(delivery.attempts, len(settings.pauses_s) - 1)]
         final = delivery.attempts + 1 >= settings.max_deliveries
-        # Half a surrogate pair, or a megabyte of somebody's text, must not keep it from being kept.
+        # Half a surrogate pair, or a megabyte of text, must not keep it from being stored.
         text = trace.encode("utf-8", "backslashreplace").decode()
         # Characters of a traceback that are kept: its end, which says what happened.
         return Failure(text[-16_000:], pause, final)

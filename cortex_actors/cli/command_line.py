@@ -9,7 +9,7 @@ examples and parameters, and what runs it, in `run`:
   were given; `--json` prints its answer, else the function shows it: `show(found)`, or
   `show(found, given)` where it takes two. Where no daemon runs, `offline` answers, if that is
   there; where an id is given, `one` says which operation is asked for that one thing. With `here`
-  it is told in which folder it is asked.
+  it gets the folder in which it is asked.
 - `{"quick": "name"}`: `fast` reads the words itself.
 
 Help needs the table alone: the module of a command is imported when the command runs.
@@ -42,13 +42,13 @@ TABLE = Path(__file__).with_name("commands.json")
 #: How help is asked for.
 _HELP = {"help_option_names": ["-h", "--help"], "show_default": True}
 
-#: Seconds after which a terminal is told what the command waits for.
+#: Seconds after which a terminal shows what the command waits for.
 SLOW = 2.0
 
 #: Seconds between two looks at how far an answer is: each costs the daemon a millisecond.
 LOOK = 0.5
 
-#: Seconds the daemon has to name values to a shell: nobody waits longer for the tab key.
+#: Seconds the daemon has to name values to a shell: the tab key must not seem dead.
 COMPLETE_TIMEOUT = 1.0
 
 #: Likeness from which on an unknown command is taken for a mistyped one, as difflib counts it.

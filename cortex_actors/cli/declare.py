@@ -49,7 +49,7 @@ Function = TypeVar("Function", bound="Callable[..., object]")
 
 
 class Argument:
-    """A word of a command; stands in the `Annotated` of its parameter."""
+    """A word of a command; it is in the `Annotated` of its parameter."""
 
     def __init__(self, **about: Unpack[About]) -> None:
         self.about = about

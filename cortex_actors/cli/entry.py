@@ -19,7 +19,7 @@ from cortex_actors.home import Home
 FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "hook", "mcp"})
 
 #: Commands that read or write the home themselves where no daemon answers: the owner's alone, as
-#: they are with one. An agent is one whose token stands in that variable.
+#: they are with one. An agent is one whose token is in that variable.
 OWNERS = frozenset({"doctor", "embeddings", "model", "service", "setup", "uninstall"}) | {
     f"daemon {name}" for name in "backup install logs publish restore run uninstall unit".split()
 }

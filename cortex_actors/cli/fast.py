@@ -155,7 +155,7 @@ def _json(text: str, name: str) -> object:
 #: What the id of a compiled model has behind its source's.
 _COMPILED = re.compile(r"\+(int8|fp32)-[0-9a-f]{8}$")
 
-#: States of the migrator in which something is under way.
+#: States of the migrator in which it works.
 _UNDER_WAY = frozenset({"compiling", "migrating", "waiting"})
 
 #: The state of a model that is not there.
@@ -188,7 +188,7 @@ def figure_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "mcp", f"{mcp['sessions']} sessions; calls: {calls}"
     yield "loop lag", f"{found['loop_lag_ms']} ms"
     if trip := found.get("round_trip"):
-        # Why it did not go well stands above, as a reason of the whole.
+        # Why it did not go well is above, as a reason of the whole.
         took = f"{trip['state']} in {trip['took_ms']:,.0f} ms"
         yield "round trip", f"{took}, {duration(trip['age_s'])} ago"
     if found.get("backup"):
@@ -202,7 +202,7 @@ def figure_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def _principles(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Yield how many principles there are, how many of them fade, and where they stand."""
+    """Yield how many principles there are, how many of them fade, and in how many files."""
     if known := found.get("principles", 0):
         waning = found.get("principles_by_status", {})
         some = [f"{waning[name]} {name}" for name in ("decaying", "pruned") if waning.get(name)]
@@ -238,7 +238,7 @@ def _model(model: dict[str, Any]) -> str:
     """Return which model answers, in which form, and how it is."""
     name = str(model.get("id", "?"))
     state = model.get("state")
-    # Why it is missing is long, and stands above as the reason of the whole.
+    # Why it is missing is long, and is above as the reason of the whole.
     form = f" (compiled, {match[1]})" if (match := _COMPILED.search(name)) else ""
     return f"{_COMPILED.sub('', name)}{form}, {state if state == _MISSING else _state(model)}"
 
@@ -308,7 +308,7 @@ class FastParser(argparse.ArgumentParser):
 
 
 def seconds(text: str) -> float:
-    """Return how many seconds somebody waits; argparse says what is wrong with other words."""
+    """Return a number of seconds to wait; argparse says what is wrong with other words."""
     try:
         found = float(text)
     except ValueError:

@@ -2,9 +2,9 @@
 
 Git's hooks of a repository: our few lines in them, beside whatever a human wrote there.
 
-Standard library only. A hook that is there keeps every byte and its name: our lines stand behind
+Standard library only. A hook that is there keeps every byte and its name: our lines come after
 its first one, run in the background, and change neither its exit code nor its input. What they
-cannot stand in (a program that is no shell script, a link, a file that others get through git) is
+cannot go into (a program that is no shell script, a link, a file that others get through git) is
 left alone. Git itself says where hooks are: worktrees share them, and `core.hooksPath` moves them.
 """
 
@@ -108,7 +108,7 @@ class Repository:
         return bool(_git(self.root, "config", "--get", "core.hooksPath", asks=True))
 
     def install(self, home: Home) -> list[Hook]:
-        """Put our lines into every hook that they can stand in; return what became of each.
+        """Put our lines into every hook that can hold them; return what became of each.
 
         Raises `CortexError` when the disk refuses, `BadInput` for a path that no script can hold.
         """
@@ -137,7 +137,7 @@ class Repository:
         return _written(path, before, _with(before, command))
 
     def _unfit(self, path: Path, text: bytes | None) -> str:
-        """Return why our lines cannot stand in a hook; "" for one in which they can."""
+        """Return why a hook cannot hold our lines; "" for one that can."""
         if path.is_symlink():
             return f"it is a link to {path.readlink()}"
         if path.is_relative_to(self.root) and _git(self.root, "ls-files", "--", str(path)):
@@ -239,7 +239,7 @@ def _git(folder: Path, *words: str, asks: bool = False) -> str:
     return os.fsdecode(done.stdout).removesuffix("\n")
 
 
-#: Seconds that a hook waits for the daemon: nobody waits for the hook, and it must not pile up.
+#: Seconds that a hook waits for the daemon: git does not wait for it, and hooks must not pile up.
 RESCAN_TIMEOUT = 10.0
 
 

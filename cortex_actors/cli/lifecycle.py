@@ -102,7 +102,7 @@ STOP_TIMEOUT = 10.0
 #: Seconds until a killed process is gone.
 KILLED = 5.0
 
-#: Bytes after which `stderr.log` begins anew.
+#: Bytes after which `stderr.log` is begun again.
 STDERR_LIMIT = 1024 * 1024
 
 
@@ -118,7 +118,7 @@ def near(name: str, *, to_say: bool) -> str:
 
 
 def user() -> str:
-    """Return a name for whoever calls, without reading the user database."""
+    """Return a name for the user, without reading the user database."""
     return os.environ.get("USER") or str(os.getuid())
 
 
@@ -156,7 +156,7 @@ def start(home: Home, *, timeout: float, as_json: bool) -> int:
     if report is not None:
         from cortex_actors.storage.ledger import recovery  # noqa: PLC0415 - seldom needed
 
-        print(recovery.line(recovery.read(report)))
+        print(recovery.sentence(recovery.read(report)))
     return 0
 
 
@@ -276,7 +276,7 @@ class DaemonProcess:
         try:
             readable, _, _ = select.select([self._pipe], [], [], timeout)
             if readable and os.read(self._pipe, len(READY)) == READY:
-                # It outlives us: Popen must not complain that nobody waited for it.
+                # It outlives us: Popen must not complain that it was not waited for.
                 self._process.returncode = 0
                 return None
             if not readable:
@@ -314,7 +314,7 @@ def _owner(home: Home) -> Process | None:
         process = Process(pid)
     except ProcessLookupError:
         return None
-    # Looked at again with the process in hand: the number was its own while it was the owner.
+    # Looked at again once the process is open: the number was its own while it was the owner.
     return process if owner(home) == pid else None
 
 
@@ -339,7 +339,7 @@ def owner(home: Home) -> int | None:
 
 
 def listener(home: Home) -> int | None:
-    """Return the process id of whoever listens on the home's socket, as the kernel says."""
+    """Return the process id of the listener on the home's socket, as the kernel says."""
     try:
         return Client(home, timeout=SHUTDOWN_TIMEOUT).pid()
     except errors.CortexError:

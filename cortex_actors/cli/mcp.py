@@ -5,7 +5,7 @@ say is the daemon's affair; looked at is only which requests wait for an answer.
 
 The daemon may be restarted and upgraded meanwhile. A session then goes on: the client's greeting is
 said again, and its answer kept back. A request that was not answered is asked again where it
-changes nothing; else the client is told that it may have been done or not. A daemon that was
+changes nothing; else the client reads that it may have been done or not. A daemon that was
 stopped is started again by the next request, not before: a person stopped it.
 """
 
@@ -116,7 +116,7 @@ class Proxy:
                 continue
             self._note(request)
             if self._sock is None and not self._return():
-                continue  # each that waited was told
+                continue  # each that waited has its error
             self._unsent += line + b"\n"
 
     def _note(self, request: dict[str, Any]) -> None:
@@ -236,7 +236,7 @@ class Proxy:
                 return sock
 
     def _start(self, now: float) -> bool:
-        """Start a daemon, or wait a moment where somebody else does; return whether to go on."""
+        """Start a daemon, or wait a moment where another process does; return whether to go on."""
         from cortex_actors.cli import lifecycle  # noqa: PLC0415 - only what is needed
         from cortex_actors.process import lock  # noqa: PLC0415 - as above
 

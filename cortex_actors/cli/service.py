@@ -102,7 +102,7 @@ def _quoted(word: str) -> str:
     (Source: systemd.syntax(7) and systemd.unit(5), "Specifiers".)
     """
     if not word.isprintable():
-        message = f"{word!r} cannot stand in a systemd unit; choose a path without control codes"
+        message = f"{word!r} cannot be part of a systemd unit; choose a path without control codes"
         raise BadInput(message)
     inside = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
     return f'"{inside}"' if set(inside) & set(" \"'\\;") or not inside else inside

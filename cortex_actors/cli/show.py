@@ -3,7 +3,7 @@
 Lists of texts: a short mark, the text itself, and what is known about it below, faint.
 
 A table of six columns breaks a sentence into a word a line on a narrow terminal; here the sentence
-has the width, and what goes with it stands below.
+has the width, and what goes with it is below.
 
 Differences: a unified diff, in colours where a terminal shows them.
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.text import Text
 
-#: Columns where nobody watches: a file or a pipe has no width of its own.
+#: Columns where there is no terminal: a file or a pipe has no width of its own.
 PLAIN_WIDTH = 160
 
 #: Columns of what is read in one piece (an id has 24), those that any other column keeps beside
@@ -82,7 +82,7 @@ def lines(*lines: str | None) -> None:
 
 
 def title(text: str, style: str = "bold") -> None:
-    """Print a text that stands above what is said of it, broken at blanks."""
+    """Print a title, broken at blanks."""
     console().print(visible(text), style=style)
 
 
@@ -203,7 +203,7 @@ def page(
 
 
 def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
-    """Ask a person; raises `Refused` for no, and, saying how to do without, where nobody is."""
+    """Ask a person; raises `Refused` for no, and, saying how to do without, where none types."""
     if not sys.stdin.isatty():
         raise Refused(f"{refusal}; without a terminal, say --yes")
     import click  # noqa: PLC0415 - only to ask
@@ -215,7 +215,7 @@ def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
 def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0) -> None:
     """Print a text in a column of its own, with its mark beside the first line.
 
-    No line ends in blanks, as a table's would: whoever copies one copies the text.
+    No line ends in blanks, as a table's would: what is copied is the text alone.
     """
     from rich.cells import set_cell_size  # noqa: PLC0415 - see the top
     from rich.text import Text  # noqa: PLC0415 - see the top
@@ -245,7 +245,7 @@ def diff(text: str, marked: Mapping[str, str] | None = None) -> None:
     out = console()
     for line in text.split("\n") if text else ():
         style = next((style for start, style in _STYLES if line.startswith(start)), "")
-        # Not wrapped by us: whoever copies a line copies all of it.
+        # Not wrapped by us: a line is copied as a whole.
         mark = Text((marked or {}).get(line, ""), style="yellow")
         out.print(Text(visible(line), style=style) + mark, soft_wrap=True)
 
@@ -259,7 +259,7 @@ LONGEST = 300
 #: Places that a list names of one insight.
 PLACES = 3
 
-#: What stands between facts on one line.
+#: What separates facts on one line.
 _DOT = " · "
 
 
@@ -285,7 +285,7 @@ def counted(number: int, noun: str, several: str | None = None) -> str:
 
 
 def standing(sources: Sequence[dict[str, Any]], *, most: int = PLACES) -> list[str]:
-    """Return where a text stands, a line each, and how many places are left out."""
+    """Return where a text is, a line each, and how many places are left out."""
     lines = [f"{each['path']}:{each['line_start']}" for each in sources]
     if len(lines) <= most:
         return lines
@@ -297,7 +297,7 @@ TRUSTS = {"agent": "an agent said it", "import": "imported", "remote": "of anoth
 
 
 def said_in(place: Mapping[str, Any]) -> str:
-    """Return where a text stands or stood, since when, and whose word that is."""
+    """Return where a text is or was, since when, and whose word that is."""
     return joined(
         f"{place['path']}:{place['line_start']}",
         place["project"],
@@ -308,7 +308,7 @@ def said_in(place: Mapping[str, Any]) -> str:
 
 
 def bullet(place: Mapping[str, Any]) -> str:
-    """Return where in a file a principle stands, and whether the project says otherwise."""
+    """Return where in a file a principle is, and whether the project says otherwise."""
     conflict = "conflicts with the project" if place["is_conflict"] else None
     return joined(f"for {place['agent']}, bullet {place['ordinal'] + 1}", conflict)
 

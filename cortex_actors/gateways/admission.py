@@ -1,6 +1,6 @@
 """Admission: what every request must pass before a route sees it.
 
-In this order: it is meant for us (Host), no page of another site sent it (Origin), whoever sends it
+In this order: it is meant for us (Host), no page of another site sent it (Origin), its sender
 has a token that counts, its body is no larger and no deeper than we read, and it is answered in
 time. A request that does not pass changes nothing and learns nothing but that.
 
@@ -9,7 +9,7 @@ The body is read here, whole, so that no route waits for one that drips.
 Refused: what is answered to a request that is not done, in the shape that clients expect.
 
 Every refusal is `{"detail": ...}`, with the status that says whose turn it is. What failed inside
-is told by its kind alone; the rest of it is in the log.
+is named by its kind alone; the rest of it is in the log.
 
 Premises: what the routes of the gateway are handed, and who asks them.
 
@@ -75,13 +75,13 @@ _STATUSES: Final[Mapping[type[errors.CortexError], int]] = {
     errors.DeadlineExceeded: 504,
 }
 
-#: What everybody without a token that counts is told, and no more.
+#: The answer to a request without a token that counts, and no more.
 UNAUTHORIZED: Final = "unauthorized"
 
-#: What everybody is told of a fault of ours.
+#: The answer where a fault of ours ends a request.
 FAULT: Final = "the daemon failed inside; its log has more: cortex daemon logs --actor http"
 
-#: Headers of every answer: it is nobody's to keep, and nothing but what it says it is.
+#: Headers of every answer: it is not kept, and nothing but what it says it is.
 HEADERS: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
@@ -119,7 +119,7 @@ class Premises:
 
 
 def caller_of(request: Request) -> Caller:
-    """Return who asks, as the admission found out; raises `KeyError` where it let nobody in."""
+    """Return who asks, as the admission found out; raises `KeyError` where it did not."""
     found = request.scope["state"][CALLER]
     assert isinstance(found, Caller)  # noqa: S101 - a fact for mypy
     return found
@@ -193,7 +193,7 @@ class Admission:
         except TimeoutError:
             await reply.instead(504, f"this was not done within {DEADLINE:g} s; try again")
         except asyncio.CancelledError:
-            # The server's own task, which ends with this: whoever waits is told rather than cut.
+            # The server's own task, which ends with this: the client gets an answer and not a cut.
             await reply.instead(503, "the daemon is stopping; try again once it is back")
         except Exception as error:  # noqa: BLE001 - the last place where a fault can be answered
             self.visits.fault(error)
@@ -327,11 +327,11 @@ def _valid(text: str) -> str:
 #: Text in valid Unicode.
 Text = Annotated[str, AfterValidator(_valid)]
 
-#: Several texts. Of those that are none the first is told: a body holds a million, and telling each
+#: Several texts. Of those that are none the first is named: a body holds a million, and naming each
 #: would take seconds and a hundred megabytes.
 Texts = Annotated[list[Text], FailFast()]
 
-#: Ids that may be left out of an answer; more are never known to whoever asks.
+#: Ids that may be left out of an answer; more are never known to one client.
 _KNOWN = 10_000
 
 #: Hits that SerenMemory gives at most, and for whom names no number.
@@ -495,8 +495,8 @@ class Visits:
         self._say(level, f"{scope['method']} {path} -> {status} ({took * 1_000:.0f} ms){slow}")
 
     def stranger(self) -> None:
-        """Take down that a token was shown that is nobody's."""
-        self._say("warning", "a token that is nobody's was shown over http", actor=rpc.AUDIT)
+        """Take down that a token was shown that counts for no agent."""
+        self._say("warning", "an unknown token was shown over http", actor=rpc.AUDIT)
 
     def fault(self, error: Exception) -> None:
         """Take down what failed inside, with its traceback."""

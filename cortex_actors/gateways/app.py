@@ -4,7 +4,7 @@ Imported on a thread, and only when a door is opened: what it is made of takes h
 contract is a line in `seren.CONTRACTS`.
 
 Uvicorn is a guest in the daemon's loop. It installs no signal handlers, writes no log of its own,
-and its end holds nobody up. A connection on which no new request comes is closed, whatever it
+and its end is quick. A connection on which no new request comes is closed, whatever it
 drips. One connection too many costs another, which is closed at once.
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cortex_actors.process.tokens import Tokens
     from cortex_actors.sections import HttpSettings
 
-#: Paths that need no token: they say that somebody is there, and nothing that anybody remembers.
+#: Paths that need no token: they say that a daemon is there, and nothing that is remembered.
 PUBLIC: Final = frozenset(
     f"{prefix}{path}"
     for prefix in ("", seren.MEMORY_PREFIX, seren.LOCI_PREFIX)
@@ -118,7 +118,7 @@ async def _invalid(_request: Request, error: Exception) -> JSONResponse:
 IDLE = 30
 
 
-#: Seconds that requests in hand have to end.
+#: Seconds that requests have to end.
 SERVING_GRACE: Final = 1
 
 
@@ -169,11 +169,11 @@ class Serving:
             await self._close()
 
     def close(self) -> None:
-        """Take nobody new, and end `run` when those in hand are answered, soon in any case."""
+        """Take no new requests, and end `run` when the others are answered, soon in any case."""
         self._server.ask_to_exit()
 
     def _end(self, sock: socket.socket) -> None:
-        """Let go of everything that is still open."""
+        """Close everything that is still open."""
         for server in getattr(self._server, "servers", ()):
             server.close()
         sock.close()
@@ -215,7 +215,7 @@ class _Guest(uvicorn.Server):
                     await self._asked.wait()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let those in hand be answered for a while, then be told that it is over."""
+        """Give requests some time to be answered, then cancel them."""
         for server in self.servers:
             server.close()
         for sock in sockets or ():
@@ -273,9 +273,9 @@ class _HttpConnection(H11Protocol):
     def _spare(self) -> _HttpConnection:
         """Return the connection that ends because this one, the newest, is one too many.
 
-        It is the oldest on which nobody is answered; else the oldest of a caller who is answered on
-        more than half of them; else this one. So no client keeps others out for long, whether it
-        says nothing, drips, does not read, or asks without end.
+        It is the oldest on which no request is answered; else the oldest of a caller who is
+        answered on more than half of them; else this one. So no client keeps others out for long,
+        whether it says nothing, drips, does not read, or asks without end.
         """
         by_age = sorted(
             cast("set[_HttpConnection]", self.connections), key=lambda each: each.number
@@ -293,7 +293,7 @@ class _HttpConnection(H11Protocol):
     def send_400_response(self, msg: str) -> None:
         """Answer what is no HTTP, where nothing is answered yet; in any case that is the end.
 
-        uvicorn's own would answer twice, an error for the log each time that somebody likes.
+        uvicorn's own would answer twice, an error for the log each time that a client wants one.
         """
         if self.conn.our_state in (h11.IDLE, h11.SEND_RESPONSE):
             super().send_400_response(msg)

@@ -1,7 +1,7 @@
 """One connection of the control socket: lines in, lines out, and answers at once where they can be.
 
-A line that comes alone, while nothing else is in hand, is first offered to whoever can answer it
-without waiting for anybody: such an answer costs neither a task nor a timer, which are most of the
+A line that comes alone, while no other is worked on, is first offered to a function that answers it
+without waiting: such an answer costs neither a task nor a timer, which are most of the
 cost of a small request. Everything else is read line by line, as a stream.
 
 The file of the control socket: made so that only we can connect, removed only if it is ours.
@@ -13,10 +13,7 @@ import asyncio
 import os
 import socket
 import stat
-from array import array
 from contextlib import suppress
-from fcntl import ioctl
-from termios import TIOCOUTQ
 from typing import TYPE_CHECKING, Any, cast
 
 from cortex_actors.errors import BadInput, ConfigurationError, DeadlineExceeded, TooManyConnections
@@ -28,20 +25,16 @@ if TYPE_CHECKING:
 
 
 #: Seconds without a complete request after which a connection is closed. Our own clients connect
-#: for each call, and whoever follows the log is not idle.
+#: for each call, and a follower of the log is not idle.
 IDLE = 60.0
 
 #: Seconds a reader may take nothing while `send` waits for it.
 STUCK = 30.0
 
-#: Seconds between two looks whether a follower reads: one that took nothing of what waits for it is
-#: cut off. More than `STUCK`, because a person may hold a terminal or a pager for a while.
-UNREAD = 300.0
-
 #: Bytes that wait for one reader before `send` waits for it.
 WRITE_BUFFER = 64 * 1024
 
-#: Bytes read from the socket at once. Of asyncio's own 256 KiB the allocator asks the kernel anew
+#: Bytes read from the socket at once. Of asyncio's own 256 KiB the allocator asks the kernel again
 #: for each read, which costs more than a small request.
 CHUNK = 64 * 1024
 
@@ -72,8 +65,6 @@ class Connection(asyncio.StreamReaderProtocol):
         #: When it began to wait, or last answered a line at once; the loop's seconds.
         self.idle_since = 0.0
         self._dismissed = False
-        #: What the client had not read when this was looked at last, and whether it read meanwhile.
-        self._unread, self._reads = 0, True
         #: Bytes given to the stream, and taken from it.
         self._given = self._taken = 0
 
@@ -129,30 +120,15 @@ class Connection(asyncio.StreamReaderProtocol):
         return line
 
     async def left(self) -> None:
-        """Return when the client says anything, which is then gone, or hangs up.
-
-        Raises `DeadlineExceeded` for one that reads nothing of what it was sent.
-        """
-        while True:
-            try:
-                async with asyncio.timeout(UNREAD):
-                    self._taken += len(await self._reader.read(1))
-                return
-            except TimeoutError:
-                self._look()
-                if not self._reads:
-                    message = f"what was sent was not read for {UNREAD:g} s; connect and ask again"
-                    raise DeadlineExceeded(message) from None
-                self._reads = not self._unread
+        """Return when the client says anything, which is then gone, or hangs up."""
+        self._taken += len(await self._reader.read(1))
 
     async def send(self, data: bytes) -> None:
         """Send, waiting for a slow reader; raises `TimeoutError` for one that is stuck."""
-        self._look()
         self.writer.write(data)
         if self._out.get_write_buffer_size():
             async with asyncio.timeout(STUCK):
                 await self.writer.drain()
-        self._unread = self._waits_to_be_read()
 
     def dismiss(self) -> None:
         """Close an idle connection at once to make room, and say so where the client reads."""
@@ -201,23 +177,6 @@ class Connection(asyncio.StreamReaderProtocol):
                 async with asyncio.timeout_at(end):
                     return await self._reader.readline()
         raise DeadlineExceeded(f"no request came for {IDLE:g} s; connect and ask again")
-
-    def _look(self) -> None:
-        """Note whether the client has read any of what waited for it."""
-        unread = self._waits_to_be_read()
-        self._reads = self._reads or not unread or unread < self._unread
-        self._unread = unread
-
-    def _waits_to_be_read(self) -> int:
-        """Return how much of what was sent was not read, with the kernel's own overhead.
-
-        Where the kernel does not tell (macOS), only what it has not taken from us.
-        """
-        count = array("i", [0])
-        # A socket that is closed already has no number.
-        with suppress(OSError, ValueError):
-            ioctl(self._out.get_extra_info("socket").fileno(), TIOCOUTQ, count)
-        return count[0] + self._out.get_write_buffer_size()
 
 
 def listen(home: Home) -> socket.socket:

@@ -6,15 +6,14 @@ other connections meanwhile. The methods are the front desk's verbs, `logs` (whi
 costs the connection, because where the next one begins is then unknown. A reader that takes nothing
 for 30 s is cut off, so it holds a bounded part of our memory for a bounded time.
 
-A connection without a request in hand is closed after 60 s, and before that when its place is
-needed, the longest idle first; the client reads why. So clients that do nothing keep nobody out.
+A connection without a request is closed after 60 s, and before that when its place is
+needed, the longest idle first; the client reads why. So clients that do nothing keep no others out.
 
-A crash loses the requests in hand: their clients see the connection end.
+A crash loses the requests that are worked on: their clients see the connection end.
 
-The porter of the control socket: finds out who asks, and notes what is done for somebody else.
-
-The notes are records of the log whose actor is `audit`: who, which verb, for which agent, and never
-a text or a token. What an agent does in its own name needs none: it is in the rows it leaves.
+What the owner does for an agent is noted in the log, with the actor `audit`: who, which verb, for
+which agent, and never a text or a token. What an agent does in its own name is in the rows that it
+leaves.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ if TYPE_CHECKING:
     from cortex_actors.process.logs import Follower, LogStream
 
 
-#: Parameter with the agent through whose eyes somebody reads, or with whose rights changes
+#: Parameter with the agent through whose eyes a caller reads, or with whose rights it changes
 #: something, in whichever verb.
 EYES = "as_agent"
 
@@ -55,45 +54,6 @@ ACTING = {
     **dict.fromkeys(("introduce", "agent_token", "revoke_token"), "agent"),
     "summon": "agent_id",
 }
-
-
-class Porter:
-    """Knows the agents by their tokens, and the owner by having come without one."""
-
-    def __init__(self, tokens: Tokens, logs: LogStream) -> None:
-        """Remember where tokens are looked up, and where is written what is noted."""
-        self._tokens = tokens
-        self._logs = logs
-
-    async def caller(self, request: rpc.Request) -> Caller:
-        """Return who asks. Raises `BadToken`, which is noted, and `BadInput` for no agent's id."""
-        if request.agent is not None:
-            return Caller(agent_id(request.agent), is_session=True)
-        if request.token is None:
-            return OWNER
-        try:
-            return await asyncio.to_thread(self._tokens.caller, request.token)
-        except errors.BadToken:
-            self._logs.write("warning", "a token that is nobody's was shown", actor=rpc.AUDIT)
-            raise
-
-    def failed(self, request: rpc.Request, caller: Caller, error: Exception) -> None:
-        """Note that an agent asked for what is not its own, or that we failed."""
-        rpc.note_failure(self._logs, error, method=request.method, caller=caller, actor="control")
-
-    def done(self, request: rpc.Request, caller: Caller) -> None:
-        """Note what the owner has done for an agent, or read and changed as one."""
-        if not caller.is_owner:
-            return
-        verb = request.method
-        for how, name in (("for", ACTING.get(verb, "")), ("as", EYES)):
-            with suppress(errors.BadInput):  # what names no agent needs no note
-                if (given := request.params.get(name)) is not None:
-                    agent = agent_id(given)
-                    text = f"the owner did {verb} {how} {agent}"
-                    about = {"verb": verb, "agent": agent, "by": OWNER.by}
-                    self._logs.write("info", text, actor=rpc.AUDIT, **about)
-                    return
 
 
 #: Connections at once, so that a leaking client cannot use up descriptors; a further one costs the
@@ -148,7 +108,7 @@ class Control:
         self._quick = quick or {}
         self._verbs = {**verbs, "shutdown": self._shut_down}
         self._logs = logs
-        self._porter = Porter(Tokens(home.tokens), logs)
+        self._tokens = Tokens(home.tokens)
         self._stop = shutdown
         #: Serves connections that speak MCP; without one there are none.
         self._mcp = mcp
@@ -190,10 +150,10 @@ class Control:
             self._mcp.draining = True
 
     async def close(self, timeout: float = 0.5) -> None:
-        """Stop listening, let requests in hand end for `timeout` seconds, and hang up."""
+        """Stop listening, give requests `timeout` seconds to end, and hang up."""
         self._closing = True
         if self._server is not None:
-            # Before the socket is closed: until then nobody else's can have its inode.
+            # Before the socket is closed: until then no other socket can have its inode.
             connection.remove(self._home, self._socket)
             self._server.close()
         for follower in self._followers:
@@ -256,7 +216,7 @@ class Control:
             raise _full()
 
     def _at_once(self, line: bytes) -> bytes | None:
-        """Answer a request that waits for nobody; None for every other, and for one that fails.
+        """Answer a request that needs no waiting; None for every other, and for one that fails.
 
         Those are done again from the start, by the way that reports what is wrong with them.
         """
@@ -297,12 +257,12 @@ class Control:
         """Do what one request asks and return the line to send."""
         caller = OWNER
         try:
-            caller = await self._porter.caller(request)
+            caller = await self._caller(request)
             verb = rpc.bound(self._verbs, request, caller)
             self._require_place(request.method)
             async with asyncio.timeout(DEADLINE):
                 result = await verb()
-            self._porter.done(request, caller)
+            self._note_done(request, caller)
             return rpc.success(request.id, result)
         except rpc.UnreadableRequest as error:
             return rpc.failure(request.id, error.error, code=error.code)
@@ -310,8 +270,41 @@ class Control:
             late = errors.DeadlineExceeded(f"{request.method} was not done within {DEADLINE:g} s")
             return rpc.failure(request.id, late)
         except Exception as error:  # noqa: BLE001 - one bad request must not end the connection
-            self._porter.failed(request, caller, error)
+            self._note_failed(request, caller, error)
             return rpc.failure(request.id, error)
+
+    async def _caller(self, request: rpc.Request) -> Caller:
+        """Return who asks: without a token the owner.
+
+        Raises `BadToken`, which is noted, and `BadInput` for what is no agent's id.
+        """
+        if request.agent is not None:
+            return Caller(agent_id(request.agent), is_session=True)
+        if request.token is None:
+            return OWNER
+        try:
+            return await asyncio.to_thread(self._tokens.caller, request.token)
+        except errors.BadToken:
+            self._logs.write("warning", "an unknown token was shown", actor=rpc.AUDIT)
+            raise
+
+    def _note_failed(self, request: rpc.Request, caller: Caller, error: Exception) -> None:
+        """Note that an agent asked for what is not its own, or that we failed."""
+        rpc.note_failure(self._logs, error, method=request.method, caller=caller, actor="control")
+
+    def _note_done(self, request: rpc.Request, caller: Caller) -> None:
+        """Note what the owner has done for an agent, or read and changed as one."""
+        if not caller.is_owner:
+            return
+        verb = request.method
+        for how, name in (("for", ACTING.get(verb, "")), ("as", EYES)):
+            with suppress(errors.BadInput):  # what names no agent needs no note
+                if (given := request.params.get(name)) is not None:
+                    agent = agent_id(given)
+                    text = f"the owner did {verb} {how} {agent}"
+                    about = {"verb": verb, "agent": agent, "by": OWNER.by}
+                    self._logs.write("info", text, actor=rpc.AUDIT, **about)
+                    return
 
     def _require_place(self, method: str) -> None:
         """Raise `DaemonStopping` for new work while the daemon drains.
@@ -337,12 +330,12 @@ class Control:
         """
         caller = OWNER
         try:
-            if not (caller := await self._porter.caller(request)).is_owner:
+            if not (caller := await self._caller(request)).is_owner:
                 raise rpc.refusal(caller, request.method)
             wanted, last, follow = _wishes(request.params)
             begun = await self._begun(wanted, last=last, follow=follow)
         except (errors.Refused, errors.BadInput) as error:
-            self._porter.failed(request, caller, error)
+            self._note_failed(request, caller, error)
             code = rpc.INVALID_PARAMS if isinstance(error, errors.BadInput) else None
             await connection.send(rpc.failure(request.id, error, code=code))
             return
@@ -357,12 +350,12 @@ class Control:
         """Begin an MCP session, and answer its lines until the client ends it."""
         caller = OWNER
         try:
-            caller = await self._porter.caller(request)
+            caller = await self._caller(request)
             self._require_place(request.method)
             mcp.require_place()
             session = mcp.session(caller, request.params)
         except errors.CortexError as error:
-            self._porter.failed(request, caller, error)
+            self._note_failed(request, caller, error)
             await connection.send(rpc.failure(request.id, error))
             return
         reads = [name for name, tool in session.tools.items() if tool.reads]

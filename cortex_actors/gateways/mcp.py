@@ -75,7 +75,7 @@ class McpHost:
 
         An agent's token is that agent with the rights of its token, which may have been given to
         another machine. The owner is the agent that is named, or the setting's, in a session: its
-        token makes nobody the owner here. Raises `BadInput`, `NotYours`.
+        token makes no session the owner here. Raises `BadInput`, `NotYours`.
         """
         given = {name: each for name, each in params.items() if each is not None}
         for name, each in given.items():

@@ -114,7 +114,7 @@ class _Handlers:
         self._session_of = session_of
 
     def _session(self, ctx: ServerRequestContext[Any, Any]) -> AgentSession:
-        """Return who asks; what is wrong with the settings is told as the protocol's error."""
+        """Return who asks; what is wrong with the settings becomes the protocol's error."""
         try:
             return self._session_of(ctx)
         except CortexError as error:
@@ -273,7 +273,7 @@ async def _listen(read: Read, to_server: Any, *, send: Send) -> None:  # noqa: A
 
 
 async def _say(send: Send, from_server: Any) -> None:  # noqa: ANN401 - anyio's stream
-    """Send what the server says; where that cannot be sent, it has nobody to speak to."""
+    """Send what the server says; what cannot be sent is dropped: the client is gone."""
     async with from_server:
         async for each in from_server:
             text = each.message.model_dump_json(by_alias=True, exclude_unset=True)

@@ -61,7 +61,7 @@ _KINDS: dict[str, tuple[type, str]] = {
     "None": (type(None), "null"),
 }
 
-#: What an id may be, for `isinstance`: the union above is made anew whenever it is written out.
+#: What an id may be, for `isinstance`: the union above is made again whenever it is written out.
 _IDS = (str, int, float, type(None))
 
 
@@ -70,7 +70,7 @@ class Request:
     """One call; without an id it is a notification and gets no answer.
 
     Attributes:
-        token: what an agent shows for who it is; None is the owner, an empty one is nobody's.
+        token: what an agent shows for who it is; None is the owner, an empty one counts for none.
         agent: the agent whose session asks; None for none.
 
     """

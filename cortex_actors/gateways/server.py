@@ -3,8 +3,8 @@
 hears   -
 says    -
 asks    - (the verbs of the front desk, which ask whom they need)
-keeps   what the door is at, and the server (lost on a crash, with the requests in hand: whoever
-        asked sees the connection end)
+keeps   what the door is at, and the server (lost on a crash, with the requests that it works on: a
+        client sees the connection end)
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("cortex.http")
 
-#: Seconds after the branch has begun in which nothing is imported: whoever started the daemon
+#: Seconds after the branch has begun in which nothing is imported: the starter of the daemon
 #: waits for its first word, which an import on another thread would hold up.
 BREATH = 0.1
 
-#: Seconds between two tries to open the door: a port is free again soon, or when somebody sees why.
+#: Seconds between two tries to open the door: a port is free again soon, or when a person sees why.
 AGAIN = 5.0
 
-#: Seconds that requests in hand have to end when the door is closed.
+#: Seconds that requests have to end when the door is closed.
 GRACE = 1.0
 
 #: Connections that may wait to be taken.
@@ -102,7 +102,7 @@ class Http(AsyncioActor):
             self._task = self.spawn(self._live(), name="http")
 
     async def on_stop(self) -> None:  # type: ignore[override]  # Pykka has it plain
-        """Close the door: nobody new, and a moment for whoever is being answered."""
+        """Close the door: no new requests, and a moment for those that are answered now."""
         if self._task is None:
             return
         if self._serving is None:
@@ -127,7 +127,7 @@ class Http(AsyncioActor):
                 self._shut(self._why(error))
             except Exception as error:
                 # Whatever it is: the daemon without its door is better than no daemon.
-                # Where a fault came from is told once; `_shut` says each new reason.
+                # Where a fault came from is logged once; `_shut` says each new reason.
                 if not self._is_told:
                     log.exception("the http door could not be opened")
                 self._is_told = True
@@ -139,7 +139,7 @@ class Http(AsyncioActor):
     async def _serve(self) -> None:
         """Listen and answer; raises what keeps the door from being opened."""
         tokens = Tokens(self._home.tokens)
-        # Before anything else: a port that is taken is told at once, and costs no import.
+        # Before anything else: a port that is taken is reported at once, and costs no import.
         sock = _listening(self._settings.host, self._settings.port)
         try:
             await asyncio.to_thread(tokens.owners)

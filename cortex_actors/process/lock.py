@@ -1,21 +1,21 @@
 """The owner's lock: one daemon for one home.
 
 A daemon is alive while it holds the flock of `cortex.lock`; never because of the process id written
-in it, which may long belong to another program. The kernel lets go of a flock when its owner ends,
+in it, which may long belong to another program. The kernel releases a flock when its owner ends,
 however it ends. The file's JSON only tells people more, so garbage in it does no harm; the file is
 never unlinked by us, because two processes could then lock two files of one name.
 
-The owner locks exclusively; whoever only looks takes a shared lock for a moment. Besides daemons,
-commands that write the ledger of a daemon that is down hold the lock for moments, and write nothing
-into the file. A starter waits for both to go; a daemon, by what the file and the socket say, it
-does not wait for.
+The owner locks exclusively; a process that only looks takes a shared lock for a moment. Besides
+daemons, commands that write the ledger of a daemon that is down hold the lock for moments, and
+write nothing into the file. A starter waits for both to go; a daemon, by what the file and the
+socket say, it does not wait for.
 
 Standard library only, because `cortex status` pays for it.
 
 Who is at the other end of a Unix socket, as the kernel says.
 
 Standard library only. Both sides ask: the daemon refuses other users, and a client refuses a socket
-that somebody else put in a shared folder.
+that another user put in a shared folder.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class HomeState(StrEnum):
 
     RUNNING = "running"
     STARTING = "starting"
-    #: Nobody holds the lock, but the last owner did not say goodbye.
+    #: The lock is free, but the last owner did not say goodbye.
     CRASHED = "crashed"
     STOPPED = "stopped"
 
@@ -112,14 +112,14 @@ class Lock:
     def say(self, state: HomeState, reason: str = "") -> None:
         """Write a new state, and why; a disk that refuses costs the words, nothing else.
 
-        So does a later owner: what it wrote stands.
+        So does a later owner: what it wrote stays.
         """
         if read(self.home).epoch <= self.info.epoch:
             with suppress(OSError):
                 self._write(replace(self.info, state=state, reason=reason))
 
     def close(self) -> None:
-        """Let go, unless a child inherited the descriptor: then the child is the owner."""
+        """Release it, unless a child inherited the descriptor: then the child is the owner."""
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
@@ -133,7 +133,7 @@ class Lock:
 
 
 def acquire(home: Home, *, secure: bool = True) -> Lock:
-    """Return the lock of a home that exists, waiting up to 2 s for whoever is no daemon.
+    """Return the lock of a home that exists, waiting up to 2 s for a holder that is no daemon.
 
     The home is closed to other users first, unless `secure` is false: for who only looks at it.
     Raises `AlreadyRunning` naming the owner, or `HomeUnwritable`.
@@ -144,7 +144,7 @@ def acquire(home: Home, *, secure: bool = True) -> Lock:
         fd = _opened(home, os.O_RDWR | os.O_CREAT)
         if take_lock(fd) and _is_lock(home, fd):
             return Lock(home, fd)
-        # Lookers leave room for another shared lock; a file that was replaced is opened anew.
+        # Lookers leave room for another shared lock; a file that was replaced is opened again.
         looked_at = take_lock(fd, fcntl.LOCK_SH)
         os.close(fd)
         if not looked_at and is_daemon(home):
@@ -201,14 +201,14 @@ def state(home: Home) -> HomeState:
         os.close(fd)
     said = read(home)
     if free or (said.pid and not _lives(said.pid)):
-        # Held by somebody else than who wrote it: a command that is done in a moment. And garbage
+        # Held by another process than the writer: a command that is done in a moment. And garbage
         # says nothing about how the last owner ended.
         return HomeState.CRASHED if said.state in _UNENDED else HomeState.STOPPED
     return HomeState.STARTING if said.state == HomeState.STARTING else HomeState.RUNNING
 
 
 def is_daemon(home: Home) -> bool:
-    """Say whether it is a daemon that holds the lock, as far as can be told."""
+    """Say whether it is a daemon that holds the lock, as far as can be known."""
     said = read(home)
     alive = said.state in HELD and _lives(said.pid)
     return alive or _listens(home)
@@ -217,7 +217,7 @@ def is_daemon(home: Home) -> bool:
 def _opened(home: Home, how: int) -> int:
     """Return a descriptor of the lock file; raises `HomeUnwritable` for what can be none."""
     try:
-        # A pipe in its place must not keep us waiting for somebody to write into it, and a link
+        # A pipe in its place must not keep us waiting for a writer, and a link
         # must not have us write where it leads.
         how |= os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
         fd = os.open(home.lock, how, FILE_MODE)
@@ -258,13 +258,13 @@ def _lives(pid: int) -> bool:
     except (ProcessLookupError, OverflowError):
         return False
     except OSError:
-        # Somebody else's.
+        # Another user's.
         return True
     return True
 
 
 def _listens(home: Home) -> bool:
-    """Say whether somebody listens on the home's socket."""
+    """Say whether a process listens on the home's socket."""
     with socket.socket(socket.AF_UNIX) as sock:
         sock.setblocking(False)  # noqa: FBT003 - takes no keywords
         try:

@@ -7,9 +7,9 @@ and the file says how many.
 
 What the log's files hold after a number: how a reader goes on where it stopped.
 
-Records lie in the files by ascending `seq`, so where to begin is found by halving, and a page costs
-the same in a small log and in a full one. Files that are put aside meanwhile harm nobody: each page
-opens them anew, the newest first, so that none can slip by. Blocking: runs on a thread.
+Records lie in the files by ascending `seq`, so a page begins in the last file whose first record is
+wanted or older. Files that are put aside meanwhile do no harm: each page opens them again, the
+newest first, so that none is missed. Blocking: runs on a thread.
 
 One record of the log, which records a reader wants, and how a person sees one.
 
@@ -245,7 +245,7 @@ def last_number(path: Path, name: str = "seq") -> int:
 
 
 def ended_well(path: Path) -> bool:
-    """Say whether a log was closed by whoever wrote it last, or is new."""
+    """Say whether a log was closed by its last writer, or is new."""
     lines = _end(path)
     return not lines or (decoded(lines[-1]) or {}).keys() == {CLOSED}
 
@@ -279,10 +279,10 @@ TEXT_LIMIT = 16_384
 #: Characters of all fields of a record as JSON; longer ones are only named.
 FIELDS_LIMIT = 65_536
 
-#: Times from here on are nobody's: the year 10,000, UTC microseconds.
+#: Times from here on are no records': the year 10,000, UTC microseconds.
 LATEST = 253_402_300_800_000_000
 
-#: Stands where the time of a record would, for one that has none.
+#: In place of the time of a record that has none.
 _NO_TIME = "-".ljust(len(iso(0)))
 
 #: Level name -> rank; the ranks are the standard library's.
@@ -358,7 +358,7 @@ def made(
         if len(rest) <= FIELDS_LIMIT:
             return LogEntry(seq, at, level, actor, topic, shown, dict(fields), f"{head}{rest}}}")
     rest = _plain(fields)
-    # Only text is kept: the ring must not keep somebody's objects alive.
+    # Only text is kept: the ring must not keep a caller's objects alive.
     return LogEntry(seq, at, level, actor, topic, shown, json.loads(rest), f"{head}, {rest[1:]}")
 
 
@@ -398,7 +398,7 @@ def _plain(fields: Mapping[str, object]) -> str:
     """Return the fields as a JSON object; what JSON cannot hold is shown as text, or only named."""
     try:
         text = json.dumps(dict(fields), default=str)
-    except Exception:  # noqa: BLE001 - somebody's `__str__` may raise anything, a log never
+    except Exception:  # noqa: BLE001 - a caller's `__str__` may raise anything, a log never
         text = ""
     if 0 < len(text) <= FIELDS_LIMIT:
         return text
@@ -407,9 +407,6 @@ def _plain(fields: Mapping[str, object]) -> str:
 
 #: Records and bytes of one page: little enough that a hundred readers hold little.
 PAGE_RECORDS, PAGE_BYTES = 1_000, 512 * 1024
-
-#: Bytes in which it is no longer halved but read.
-BLOCK = 64 * 1024
 
 #: How a record's line begins: its number and its time are known before it is decoded.
 _HEAD = re.compile(rb'\{"seq": (\d+), "at": (-?\d+)')
@@ -477,8 +474,8 @@ def page(path: Path, wanted: Filter, *, after: int, before: int) -> LogPage:
             # Told by the file's first line, too.
             reader.lost = -_lost_first(files[0][1])
         begin = max((n for n, (first, _) in enumerate(files) if first <= after + 1), default=0)
-        for number, (_, file) in enumerate(files[begin:]):
-            file.seek(0 if number else _offset(file, after))
+        for _, file in files[begin:]:
+            file.seek(0)
             if not all(map(reader.take, file)):
                 break
     return LogPage(tuple(reader.records), reader.last, max(0, reader.dropped))
@@ -498,7 +495,7 @@ def _opened(path: Path, stack: ExitStack) -> list[tuple[int, IO[bytes]]]:
 
 
 def _next_number(file: IO[bytes]) -> int:
-    """Return the number of the next record from where a file stands; 0 when there is none."""
+    """Return the number of the next record from a file's position; 0 when there is none."""
     head = next((head for line in file if (head := _HEAD.match(line))), None)
     return int(head[1]) if head else 0
 
@@ -513,19 +510,3 @@ def _lost_first(file: IO[bytes]) -> int:
         found = (decoded(line) or {}).get("dropped")
         lost += found if isinstance(found, int) else 0
     return lost
-
-
-def _offset(file: IO[bytes], after: int) -> int:
-    """Return where a line begins before which no record has a number greater than `after`."""
-    low, high = 0, file.seek(0, os.SEEK_END)
-    while high - low > BLOCK:
-        middle = (low + high) // 2
-        file.seek(middle)
-        file.readline()
-        begin = file.tell()
-        number = _next_number(file)
-        if begin < high and number and number <= after:
-            low = begin
-        else:
-            high = middle
-    return low

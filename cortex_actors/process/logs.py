@@ -2,10 +2,10 @@
 
 Every record goes to a ring in memory, to every follower whose filter lets it pass, and to
 `logs/cortex.ndjson` (see `logfile` for what a crash loses). Writing never blocks or raises: a
-follower that reads slowly loses its oldest records and is told how many. Records carry a `seq` that
+follower that reads slowly loses its oldest records and reads how many. Records carry a `seq` that
 goes on across restarts and is given once, so a reader can say where it stopped.
 
-Whoever sends the stream on, such as Server-Sent Events, needs no more than this, where the id of an
+What sends the stream on, such as Server-Sent Events, needs no more than this, where the id of an
 event is the `seq` of its batch's last record and `Last-Event-ID` is `since`:
 
 ```
@@ -13,12 +13,12 @@ async for batch in stream.follow(Filter(since=last_event_id), last=None):
     send(batch.id, batch.records, batch.dropped)
 ```
 
-One reader of the log stream: where it stands, what waits for it, and what it has missed.
+One reader of the log stream: its position, what waits for it, and what it has missed.
 
 A follower that begins behind reads what it has not seen in pages, first from the files and then
 from the ring in memory, as fast as its reader takes them; once it has caught up, records are pushed
-into its own bounded queue. Which of the two it is changes under the stream's guard, and where it
-stands is a number, so at that moment no record is lost and none is doubled.
+into its own bounded queue. Which of the two it is changes under the stream's guard, and its
+position is a number, so at that moment no record is lost and none is doubled.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LogBatch:
     """What a follower is given at once; it is false at the end of the stream."""
 
     records: tuple[logfile.LogEntry, ...] = ()
-    #: Records lost just before these: the reader was slow, or nobody has them any more.
+    #: Records lost just before these: the reader was slow, or they are gone.
     dropped: int = 0
 
     def __bool__(self) -> bool:
@@ -262,7 +262,7 @@ class LogStream:
         """
         with self.guard:
             if self._before <= follower.after < self._begin:
-                # Between two lives lie numbers that nobody was given.
+                # Between two lives lie numbers that no record has.
                 follower.after = self._begin
             oldest = self._ring[0].seq if self._ring else self._seq + 1
             begin = follower.after + 1 - oldest
@@ -278,7 +278,7 @@ class LogStream:
     def page(self, wanted: logfile.Filter, *, after: int, before: int) -> logfile.LogPage:
         """Return the next records in the files with `after` < `seq` < `before`; blocks.
 
-        What is not there is told as dropped, so that a reader always gets on.
+        What is not there counts as dropped, so that a reader always gets on.
         """
         self._file.settle()
         found = logfile.page(self.path, wanted, after=after, before=before)

@@ -101,14 +101,14 @@ def is_known(home: Home, run: HookRun) -> bool:
     return not run.session or (run.key in found["sessions"] and not is_lost)
 
 
-def note_run(home: Home, run: HookRun, *, anew: bool = False) -> None:
-    """Write down what a hook did; `anew` where its session has forgotten what it was given."""
+def note_run(home: Home, run: HookRun, *, afresh: bool = False) -> None:
+    """Write down what a hook did; `afresh` where its session has forgotten what it was given."""
     with _TURN, suppress(OSError):
         found = _load(home)
         known: dict[str, list[str]] = found["sessions"]
         before = known.pop(run.key, [])
         if run.session:
-            ids = dict.fromkeys([*([] if anew else before), *(each["id"] for each in run.items)])
+            ids = dict.fromkeys([*([] if afresh else before), *(each["id"] for each in run.items)])
             known[run.key] = [*ids][-IDS:]
         found["sessions"] = dict([*known.items()][-SESSIONS:])
         found["hooks"] = [*found["hooks"], asdict(run)][-HOOKS:]

@@ -2,12 +2,12 @@
 
 An agent's token is a file of the home, `tokens/<AGENT>`, that only the daemon's user may read;
 `tokens/owner` is the owner's, for doors that cannot see who connects. A token begins with the name
-of its file, so one small file is read to check it, each time: whoever removes the file, or makes a
-new token, has revoked the old one with the next request. Only the digests of two tokens are
+of its file, so one small file is read to check it, each time: removing the file, or making a
+new token, revokes the old one with the next request. Only the digests of two tokens are
 compared, in constant time, and no text of ours, error or log, ever holds one.
 
-A file that is a link, is somebody else's, or may be read by others counts as none. A crash while a
-token is made leaves the earlier one, or none, and a hidden file that nobody reads.
+A file that is a link, is another user's, or may be read by others counts as none. A crash while a
+token is made leaves the earlier one, or none, and a hidden file that is never read.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-#: Random bytes of a token: what is not guessed even where nobody counts the attempts.
+#: Random bytes of a token: what is not guessed even where attempts are not counted.
 RANDOM_BYTES = 32
 
 #: Bytes that are read of a file: no token has more.
 _MOST = 256
 
-#: What stands between the agent and the random part; no id holds it.
+#: What separates the agent from the random part; no id holds it.
 _DOT = "."
 
 #: Modes of the folder and of a file in it; what others may do with either.
@@ -77,14 +77,14 @@ class Tokens:
     def owners(self) -> Path:
         """Return the file with the owner's token, which is made where none counts.
 
-        No agent's id has a small letter, so it is nobody else's. Raises `HomeUnwritable`.
+        No agent's id has a small letter, so it is no agent's. Raises `HomeUnwritable`.
         """
         if not self._kept(OWNER_NAME):
             self._make(OWNER_NAME)
         return self.folder / OWNER_NAME
 
     def _make(self, name: str) -> str:
-        """Return a new token of somebody; raises `HomeUnwritable`."""
+        """Return a new token of an agent or the owner; raises `HomeUnwritable`."""
         token = f"{name}{_DOT}{secrets.token_urlsafe(RANDOM_BYTES)}"
         try:
             self.folder.mkdir(mode=_FOLDER, exist_ok=True)
@@ -130,7 +130,7 @@ class Tokens:
                     os.close(file)
         except (OSError, UnicodeDecodeError):
             return ""
-        # A file under another's name would let somebody be two agents.
+        # A file under another's name would make one agent two.
         return found if found.partition(_DOT)[0] == agent else ""
 
     @contextlib.contextmanager
@@ -139,14 +139,14 @@ class Tokens:
         folder = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
         try:
             if not _is_ours(os.fstat(folder), stat.S_ISDIR):
-                raise PermissionError(None, "others may read it, or it is somebody else's")
+                raise PermissionError(None, "others may read it, or it is another user's")
             yield folder
         finally:
             os.close(folder)
 
 
 def _is_ours(found: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
-    """Say whether a file is of that kind, ours, and for nobody else to read or write."""
+    """Say whether a file is of that kind, ours, and closed to all others."""
     private = found.st_uid == os.getuid() and not found.st_mode & _OTHERS
     return private and is_kind(found.st_mode)
 
@@ -165,8 +165,8 @@ def _digest(token: str) -> bytes:
 
 
 def _unknown() -> BadToken:
-    """Return the one error of every token that is nobody's."""
+    """Return the one error of every token that counts for no agent."""
     return BadToken(
-        "the token that was shown is nobody's (wrong, revoked, or in a file that others may read); "
+        "the token that was shown does not count (wrong, revoked, or readable by others); "
         'make one with "cortex agents token AGENT", or unset CORTEX_TOKEN to ask as the owner'
     )

@@ -246,7 +246,7 @@ class AsyncioActor(pykka.Actor):
 
     Exit reasons: "normal" after stop(), the reason of a shutdown message, "killed" after kill(),
     else the exception that a tell's handler, on_start or a spawned task raised. A crash loses the
-    message in hand and those that wait; their askers get ActorDeadError, nobody waits for ever.
+    message that it handles and those that wait; their askers get ActorDeadError at once.
     """
 
     #: Messages that may wait, 0 for no limit; asks by name wait for room, which slows a flood.
@@ -255,7 +255,7 @@ class AsyncioActor(pykka.Actor):
     overflow: ClassVar[Overflow] = Overflow.BACK_PRESSURE
     #: Seconds that one message may take, 0 for ever; the watchdog crashes who needs longer.
     message_limit: ClassVar[float] = 120.0
-    #: Messages handled before the loop gets a turn, so that a busy actor starves nobody.
+    #: Messages handled before the loop gets a turn, so that a busy actor starves no other.
     throughput: ClassVar[int] = 64
     #: Where actors live that are started on a thread without a loop.
     home_loop: ClassVar[asyncio.AbstractEventLoop | None] = None
@@ -327,7 +327,7 @@ class AsyncioActor(pykka.Actor):
         return self._life.spawn(work, name, limit)
 
     def crash(self) -> NoReturn:
-        """Crash, because somebody wants to see it come back; told, not asked (NamedActor.tell)."""
+        """Crash, so that a person sees it come back; for a tell, not an ask (NamedActor.tell)."""
         raise InternalError(f"{self.actor_name} was asked to crash")
 
     def on_start(self) -> Awaitable[None] | None:  # type: ignore[override]  # may be async here

@@ -99,7 +99,7 @@ def serve(
 
     Then the process ends at once, whatever it is doing. `handlers` may be a function that loads
     them: it is called here, with the end of the daemon already watched; requests wait meanwhile.
-    An exception of a handler goes to whoever asked. Ctrl-C is ignored, because it reaches the
+    An exception of a handler goes to its asker. Ctrl-C is ignored, because it reaches the
     whole foreground process group and the daemon decides when its children end.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -121,7 +121,7 @@ def _answer(
         handler = table.get(request["op"], _unknown)
         result, blob = handler(request.get("params") or {}, body)
         reply = frame_head({"id": request["id"], "result": result}, blob)
-    except Exception as error:  # noqa: BLE001  # it belongs to whoever asked
+    except Exception as error:  # noqa: BLE001  # it belongs to the asker
         what = {"type": type(error).__name__, "text": str(error)}
         reply, blob = frame_head({"id": request.get("id"), "error": what}, b""), b""
     with suppress(OSError):  # the daemon is gone; the reading thread ends the process
@@ -475,7 +475,7 @@ ENVIRONMENT = {
     "OMP_WAIT_POLICY": "PASSIVE",
 }
 
-#: How much such a process yields to others: loading takes every core for seconds, in which somebody
+#: How much such a process yields to others: loading takes every core for seconds, in which a person
 #: works on the machine and `cortex status` is to answer.
 NICENESS = 5
 

@@ -17,7 +17,6 @@ drops these, however full it is; like any other message they wait their turn.
 from __future__ import annotations
 
 import asyncio
-import functools
 import logging
 import queue
 import sys
@@ -36,7 +35,7 @@ from pykka.messages import ProxyCall, ProxyGetAttr, ProxySetAttr, _ActorStop
 from cortex_actors.errors import BlockingInLoopError, CallCycleError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Generator, Iterable
+    from collections.abc import Callable, Generator
     from types import TracebackType
 
     from pykka._envelope import Envelope
@@ -141,7 +140,6 @@ class AsyncioFuture(pykka.Future[T]):
     # Defaults live on the class because an ask makes one of these objects.
     _get_hook: Callable[[float | None], T] | None = None
     _get_hook_result: T | _Unset = _Unset()
-    _later: Callable[[], Coroutine[Any, Any, T]] | None = None
     _done: bool = False
     _value: T | None = None
     _error: BaseException | None = None
@@ -202,10 +200,12 @@ class AsyncioFuture(pykka.Future[T]):
         return self._result()
 
     def __await__(self) -> Generator[Any, None, T]:
-        """Wait for the answer without blocking the loop; raises CallCycleError for a ring."""
+        """Wait for the answer without blocking the loop; raises CallCycleError for a ring.
+
+        What Pykka computes of other answers (`map`, `join` ...) is computed on a thread.
+        """
         if self._get_hook is not None:
-            later = self._later or partial(asyncio.to_thread, self.get)
-            return (yield from later().__await__())
+            return (yield from asyncio.to_thread(self.get).__await__())
         if not self._done:
             me = None if self.target is None else waiter()
             if me is None:
@@ -219,52 +219,6 @@ class AsyncioFuture(pykka.Future[T]):
         return self._result()
 
     __iter__ = __await__
-
-    def map(self, func: Callable[[T], M]) -> AsyncioFuture[M]:
-        """Return a future of the answer passed through a function."""
-        return self._derive(func)
-
-    def filter(
-        self: AsyncioFuture[Iterable[J]], func: Callable[[J], bool]
-    ) -> AsyncioFuture[Iterable[J]]:
-        """Return a future of the answer's items that pass a test."""
-        return self._derive(lambda items: list(filter(func, items)))
-
-    def join(self: AsyncioFuture[Any], *futures: pykka.Future[Any]) -> AsyncioFuture[Iterable[Any]]:
-        """Return a future of the list of several answers."""
-        joined: AsyncioFuture[Iterable[Any]] = AsyncioFuture()
-        every = [self, *futures]
-        joined.derive(
-            lambda timeout: [one.get(timeout=timeout) for one in every], lambda: _all(every)
-        )
-        return joined
-
-    def reduce(
-        self: AsyncioFuture[Iterable[J]], func: Callable[[R, J], R], *args: R
-    ) -> AsyncioFuture[R]:
-        """Return a future of the answer's items folded into one value."""
-        return self._derive(lambda items: functools.reduce(func, items, *args))
-
-    def derive(
-        self, hook: Callable[[float | None], T], later: Callable[[], Coroutine[Any, Any, T]]
-    ) -> None:
-        """Compute the answer when asked for: by `hook` on a thread, by `later` on a loop."""
-        self.set_get_hook(hook)
-
-        async def once() -> T:
-            if isinstance(self._get_hook_result, _Unset):
-                self._get_hook_result = await later()
-            return self._get_hook_result
-
-        self._later = once
-
-    def _derive(self, func: Callable[[T], M]) -> AsyncioFuture[M]:
-        async def later() -> M:
-            return func(await self)
-
-        derived: AsyncioFuture[M] = AsyncioFuture()
-        derived.derive(lambda timeout: func(self.get(timeout=timeout)), later)
-        return derived
 
     def _settle(
         self,
@@ -334,17 +288,13 @@ class AsyncioFuture(pykka.Future[T]):
             me.waits.remove(self)
 
 
-async def _all(futures: list[pykka.Future[Any]]) -> list[Any]:
-    return [await one for one in futures]
-
-
 def _wake(parked: asyncio.Future[None], thread: int) -> None:
     try:
         if thread != get_ident():
             parked.get_loop().call_soon_threadsafe(_release, parked)
         elif not parked.done():
             parked.set_result(None)
-    except RuntimeError:  # the loop is closed: nobody is left to wake
+    except RuntimeError:  # the loop is closed: no task is left to wake
         return
 
 

@@ -34,7 +34,7 @@ class Overflow(StrEnum):
 
     #: Asks, tell_async and threads wait for room; a plain tell on a loop raises MailboxFull.
     BACK_PRESSURE = "back-pressure"
-    #: Nobody waits: whoever sends gets MailboxFull at once.
+    #: No sender waits: it gets MailboxFull at once.
     REFUSE = "refuse"
     #: The newcomer is dropped; its asker gets MailboxFull.
     DROP_NEW = "drop-new"
@@ -50,7 +50,7 @@ class MailboxStats:
     #: Messages that may wait, 0 for no limit, and what happens to one more.
     limit: int
     overflow: Overflow
-    #: Messages that found no room: dropped, or refused to whoever sent them.
+    #: Messages that found no room: dropped, or refused to their sender.
     dropped: int
     #: Milliseconds that the last timed message waited, and the longest one. One is timed at a
     #: time, because two looks at a clock cost a quarter of what a tell does.
@@ -113,7 +113,7 @@ class Inbox:
         return not self._waiting
 
     def full(self) -> bool:
-        """Return whether there is no room for one more message, or nobody to take it."""
+        """Return whether there is no room for one more message, or no actor to take it."""
         return len(self._waiting) >= self._cap
 
     def stats(self) -> MailboxStats:

@@ -107,12 +107,12 @@ class Life:
 
     @property
     def cancelling(self) -> Callable[[], int]:
-        """Return what says whether the actor's task itself was told to end: by a kill, a crash."""
+        """Return what says whether the actor's own task is to end: by a kill, a crash."""
         return (lambda: 0) if self._task is None else self._task.cancelling
 
     @property
     def interrupted(self) -> bool:
-        """Return whether the actor's task itself was told to end."""
+        """Return whether the actor's own task is to end."""
         return self.cancelling() > 0
 
     def resume(self) -> None:
@@ -139,7 +139,7 @@ class Life:
             self.on_loop(self._give_up)
 
     def stamp(self) -> None:
-        """Note the time at which the message in hand began."""
+        """Note the time at which the present message began."""
         self._stamp = (self.loop.time(), self.handled)
 
     def in_hand(self) -> list[InHand]:
@@ -220,7 +220,7 @@ class Life:
             self.loop.call_soon_threadsafe(action)
 
     def dead(self, when: str) -> ActorDeadError:
-        """Return the error for somebody who waits for this actor."""
+        """Return the error for an asker that waits for this actor."""
         return ActorDeadError(f"{self.label} {when}")
 
     def _default(self) -> None:

@@ -1,6 +1,6 @@
 """Names that outlive their actors: who has a name is looked up at every use.
 
-An actor that is restarted gets its name back, so whoever holds the name notices nothing but a
+An actor that is restarted gets its name back, so a holder of the name notices nothing but a
 pause. Lives on the loop; `tell` and `whereis` may be called from any thread.
 """
 
@@ -83,7 +83,7 @@ class Names:
             raise _away(name, timeout) from error
 
     def tell(self, name: str, message: object) -> bool:
-        """Send a message without a reply; False if nobody has the name now.
+        """Send a message without a reply; False if no actor has the name now.
 
         Raises MailboxFull where the actor's policy says so; a thread without a loop waits for
         room instead.
@@ -95,34 +95,13 @@ class Names:
         return True
 
     async def ask(self, name: str, message: object, timeout: float | None) -> object:
-        """Return the answer of whoever has the name; `NamedActor.ask` says what it raises.
+        """Return the answer of the actor that has the name; `NamedActor.ask` says what it raises.
 
-        A bare timer suffices, and is cheaper, while the actor is there and has room.
+        Waits for an actor of that name and for room, and asks its successor what it never saw.
         """
-        loop = asyncio.get_running_loop()
-        end = None if timeout is None else loop.time() + timeout
-        ref = self.whereis(name)
-        if ref is None or ref.actor_inbox.full():
-            return await self._ask_patiently(name, message, timeout, end=end)
-        reply: AsyncioFuture[object] = AsyncioFuture()
-        ref.send_now(message, reply)
-        timer = None if end is None else loop.call_at(end, _expire, reply, name, message, timeout)
-        try:
-            return await reply
-        except ActorDeadError as error:
-            _raise_unless_unseen(name, reply.fate, error)
-        finally:
-            if timer is not None:
-                timer.cancel()
-        return await self._ask_patiently(name, message, timeout, end=end)
-
-    async def _ask_patiently(
-        self, name: str, message: object, timeout: float | None, *, end: float | None
-    ) -> object:
-        """Ask whoever has the name, once there is somebody and room, until it is handled."""
         reply: AsyncioFuture[object] | None = None
         try:
-            async with asyncio.timeout_at(end) as deadline:
+            async with asyncio.timeout(timeout) as deadline:
                 while True:
                     reply = None
                     ref = await self._find(name)
@@ -137,7 +116,11 @@ class Names:
                 raise
             if reply is None:
                 raise _away(name, timeout) from error
-            raise _expire(reply, name, message, timeout) from error
+            late = DeadlineExceeded(
+                f"{name} did not answer {title(message)} within {timeout} s; it may yet act"
+            )
+            reply.fail(late, Fate.EXPIRED)
+            raise late from error
 
     async def _find(self, name: str) -> AsyncioRef[Any]:
         while (ref := self.whereis(name)) is None:
@@ -187,7 +170,7 @@ class NamedActor(Generic[A]):
     ) -> Coroutine[Any, Any, Any]:
         """Have the actor run one of its methods, and return what that returns.
 
-        Raises what the method raised; ActorAway if nobody had the name for `timeout` seconds, or
+        Raises what the method raised; ActorAway if no actor had the name for `timeout` seconds, or
         if the actor ended while it had the call (which may then have taken effect);
         DeadlineExceeded if no reply came in time; MailboxFull where a full mailbox dropped the
         call. A call that no handler ever saw is sent again to the actor's successor; any other
@@ -198,7 +181,7 @@ class NamedActor(Generic[A]):
     def tell(
         self, method: Callable[Concatenate[A, P], object], *args: P.args, **kwargs: P.kwargs
     ) -> bool:
-        """Have the actor run a method, without a reply; False if nobody has the name.
+        """Have the actor run a method, without a reply; False if no actor has the name.
 
         An exception in the method ends that actor.
         """
@@ -222,18 +205,8 @@ def _raise_unless_unseen(name: str, fate: Fate, error: ActorDeadError) -> None:
         raise error
 
 
-def _expire(
-    reply: AsyncioFuture[Any], name: str, message: object, timeout: float | None
-) -> DeadlineExceeded:
-    late = DeadlineExceeded(
-        f"{name} did not answer {title(message)} within {timeout} s; it may yet act"
-    )
-    reply.fail(late, Fate.EXPIRED)
-    return late
-
-
 def _away(name: str, timeout: float | None) -> ActorAway:
     return ActorAway(
-        f"nobody has been {name} for {timeout} s: it is being restarted or has given up; see "
+        f"no actor has been {name} for {timeout} s: it is being restarted or has given up; see "
         "`cortex status`"
     )

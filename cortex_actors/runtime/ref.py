@@ -68,41 +68,24 @@ class AsyncioRef(pykka.ActorRef[A]):
         reply is then dropped), ActorDeadError if the actor ends first, CallCycleError if the
         actor waits for the asker, and whatever the handler raised.
         """
-        reply: future.AsyncioFuture[Any] = future.AsyncioFuture()
-        if timeout is None or self.actor_inbox.full():
-            return await self._ask_patiently(reply, message, timeout)
-        self.send_now(message, reply)
-        # Where there is room a bare timer will do: asyncio.timeout costs a third of an ask.
-        loop = asyncio.get_running_loop()
-        timer = loop.call_later(timeout, self._expire, reply, timeout)
-        try:
-            return await reply
-        finally:
-            timer.cancel()
+        return await self._ask_patiently(future.AsyncioFuture(), message, timeout)
 
     async def send(self, message: object, reply: future.AsyncioFuture[Any]) -> None:
         """Put a message for which `reply` waits, when there is room; never raises for a death."""
-        if self.actor_inbox.full() and not self.actor_stopped.is_set():
-            self._await_from(reply)
-            await self.actor_inbox.put_patiently(Envelope(message, reply))
-        else:
-            self.send_now(message, reply)
-
-    def send_now(self, message: object, reply: future.AsyncioFuture[Any]) -> None:
-        """Put a message for which `reply` waits, where there is room; as `send` otherwise."""
-        self._await_from(reply)
+        if (me := future.waiter()) is not None:
+            future.refuse_cycle(me, self.life)
+        reply.target = self.life
         if self.actor_stopped.is_set():
             reply.fail(self._not_found(), future.Fate.UNHANDLED)
+        elif self.actor_inbox.full():
+            await self.actor_inbox.put_patiently(Envelope(message, reply))
         else:
             self.actor_inbox.put(Envelope(message, reply))
 
     async def tell_async(self, message: object) -> None:
         """Send a message without a reply, waiting for room; raises ActorDeadError."""
-        if self.actor_stopped.is_set():
-            raise self._not_found()
-        if not self.actor_inbox.full():
-            self.actor_inbox.put(Envelope(message))
-        elif not await self.actor_inbox.put_patiently(Envelope(message)):
+        gone = self.actor_stopped.is_set()
+        if gone or not await self.actor_inbox.put_patiently(Envelope(message)):
             raise self._not_found()
 
     def stop(self, *, block: bool = True, timeout: float | None = None) -> Any:  # noqa: ANN401 - as `ask`
@@ -115,22 +98,9 @@ class AsyncioRef(pykka.ActorRef[A]):
         stopping: future.AsyncioFuture[Any] = self.ask(_ActorStop(), block=False)
         stopping.target = None
 
-        def stopped(timeout: float | None) -> bool:
-            try:
-                stopping.get(timeout=timeout)
-            except ActorDeadError:
-                return False
-            return True
-
-        async def stopped_later() -> bool:
-            try:
-                await stopping
-            except ActorDeadError:
-                return False
-            return True
-
         answer: future.AsyncioFuture[bool] = future.AsyncioFuture()
-        answer.derive(stopped, stopped_later)
+        dead = future.Fate.UNHANDLED
+        stopping.add_done_callback(lambda: answer.set(stopping.fate is not dead))
         return answer.get(timeout=timeout) if block else answer
 
     def shut_down(self, reason: object = "shutdown") -> None:
@@ -167,7 +137,9 @@ class AsyncioRef(pykka.ActorRef[A]):
         except TimeoutError as error:
             if not deadline.expired():
                 raise
-            raise self._expire(reply, timeout) from error
+            late = DeadlineExceeded(f"{self} did not answer within {timeout} s; it may yet act")
+            reply.fail(late, future.Fate.EXPIRED)
+            raise late from error
 
     def _ask_for_room(self, message: object, timeout: float) -> Any:  # noqa: ANN401
         """Ask from a thread, the wait for room in a full mailbox within the time allowed."""
@@ -186,16 +158,6 @@ class AsyncioRef(pykka.ActorRef[A]):
             if reply.fate is not future.Fate.EXPIRED:  # it is the answer
                 raise
             raise pykka.Timeout(str(error)) from error
-
-    def _expire(self, reply: future.AsyncioFuture[Any], timeout: float | None) -> DeadlineExceeded:
-        late = DeadlineExceeded(f"{self} did not answer within {timeout} s; it may yet act")
-        reply.fail(late, future.Fate.EXPIRED)
-        return late
-
-    def _await_from(self, reply: future.AsyncioFuture[Any]) -> None:
-        if (me := future.waiter()) is not None:
-            future.refuse_cycle(me, self.life)
-        reply.target = self.life
 
     def _not_found(self) -> ActorDeadError:
         return ActorDeadError(f"{self} not found")

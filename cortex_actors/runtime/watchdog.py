@@ -1,6 +1,6 @@
 """Crashes actors that sit in one message for too long, so that their supervisors restart them.
 
-Every second it looks at what each named actor has in hand: the message, the replies it has put
+Every second it looks at what each named actor is at: the message, the replies it has put
 off, the tasks it has given a limit. Too long is what the actor's class (`message_limit`) or its
 `spawn(limit=)` says. Who is overdue is logged with its stack and crashed with `Stuck`; who
 swallows that is killed, and who survives that is given up: it has ended then for everybody else.
@@ -98,7 +98,7 @@ log = logging.getLogger("cortex.watchdog")
 
 @dataclass(slots=True)
 class _Case:
-    """An actor that was told to end, or has begun to."""
+    """An actor that is to end, or has begun to."""
 
     name: str
     ref: AsyncioRef[Any]
@@ -126,15 +126,15 @@ class Watchdog:
     """Looks at the actors of one registry of names, from a task on their loop."""
 
     def __init__(self, names: Names, *, look: float = LOOK, grace: float = GRACE) -> None:
-        """Watch nobody yet; seconds between two looks, and to press who does not end."""
+        """Watch nothing yet; `look` and `grace` are seconds, as `LOOK` and `GRACE`."""
         self._names = names
         self._every = look
         self._grace = grace
         self._cases: list[_Case] = []
         self._task: asyncio.Task[None] | None = None
         #: When the loop stood still, and for how long, in seconds of its clock.
-        # Looks that came late which are remembered: for so long the loop stood still, and nobody
-        # who waited meanwhile is to blame for it.
+        # Looks that came late which are remembered: for so long the loop stood still, and no
+        # actor that waited meanwhile is to blame for it.
         self._freezes: deque[tuple[float, float]] = deque(maxlen=100)
         #: The loop's time at the last look, and at the last crash.
         self._looked, self._crashed = 0.0, -PACE
@@ -146,14 +146,14 @@ class Watchdog:
             self._task = asyncio.create_task(self._watch(), name="watchdog")
 
     async def stop(self) -> None:
-        """Look no more: who does not end is now somebody else's affair."""
+        """Look no more: an actor that does not end is now the tree's affair."""
         task, self._task = self._task, None
         if task is not None:
             task.cancel()
             await asyncio.wait({task})
 
     def look(self) -> None:
-        """Look once at everybody, and press those who were told to end and do not."""
+        """Look once at every actor, and press those that are to end and do not."""
         now = asyncio.get_running_loop().time()
         late = now - self._looked - self._every
         if late > self._every:
@@ -185,7 +185,7 @@ class Watchdog:
         """Crash one actor, if any is overdue: the one that began last; others may wait for it.
 
         While one that is nearly overdue began later, it is given the time to become so, or to end:
-        nobody is crashed within its limit.
+        no actor is crashed within its limit.
         """
         near = list(self._near(now))
         overdue = [each for each in near if each.share > 1]

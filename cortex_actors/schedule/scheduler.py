@@ -37,7 +37,6 @@ import random
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import errors
@@ -62,6 +61,7 @@ from cortex_actors.topics import ORGANISATION_REQUESTED, RECONCILIATION_REQUESTE
 if TYPE_CHECKING:
     import asyncio
     from collections.abc import Awaitable, Callable, Iterable, Mapping
+    from pathlib import Path
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.domain.event import Event, Payload
@@ -133,7 +133,7 @@ class JobPreparer:
         found = await self.tending.weigh()
         if not found.updated:
             return JobResult()
-        said = f"{found.updated} of {found.total} memories weighed anew, {found.faded} have faded"
+        said = f"{found.updated} of {found.total} memories weighed again, {found.faded} have faded"
         return JobResult(said, wrote=True)
 
     async def promotions(self) -> JobResult:
@@ -161,7 +161,7 @@ def _steps(found: list[principle_decay.Faded]) -> str:
     """Return how principles changed, as a sentence."""
     moved = Counter(each.status for each in found if each.status != each.before)
     steps = "".join(f", {number} {status}" for status, number in sorted(moved.items()))
-    return f"{len(found)} principles ranked anew{steps}"
+    return f"{len(found)} principles ranked again{steps}"
 
 
 log = logging.getLogger("cortex.schedule")
@@ -195,15 +195,9 @@ class Upkeep:
         return await self._threads.run(age)
 
     async def copy(self, to: str | None) -> dict[str, Any]:
-        """Copy the ledger at a user's request; raises as `backups.take_to` does."""
-        begun = self.clock.monotonic()
-        take: Callable[..., backups.Backup] = partial(backups.take_now, self.home.ledger)
-        if to is not None:
-            take = partial(backups.take_to, self.home.ledger)
-        where = self.home.backups if to is None else Path(to)
-        made = await self._threads.run(take, where, at=self.clock.now(), halt=self._halt)
-        seconds = round(self.clock.monotonic() - begun, 3)
-        return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": seconds}
+        """Copy the ledger at a user's request; raises as `backups.copy_for_user` does."""
+        copy = partial(backups.copy_for_user, clock=self.clock, halt=self._halt)
+        return await self._threads.run(copy, self.home, to)
 
     async def back_up(self) -> JobResult:
         """Copy the ledger if it was written, and delete what is no longer kept."""
@@ -448,7 +442,7 @@ class Scheduler(AsyncioActor):
     def backup(self, to: str | None = None) -> asyncio.Task[dict[str, Any]]:
         """Copy the ledger now, into `backups/` or to an absolute path; the mailbox goes on.
 
-        Raises as `backups.take` and `backups.take_to` do.
+        Raises as `backups.copy_for_user` does.
         """
         work = partial(self._upkeep.copy, to)
         return self.spawn(self._tasks.run("backup", work), name="backup")
@@ -478,7 +472,7 @@ class Scheduler(AsyncioActor):
         keep, errands = self._upkeep, self._errands
         back_up = partial(self._tasks.run, "backup", keep.back_up)
         scan = partial(errands.request, SCAN_REQUESTED, ScanRequested(), "all files are read again")
-        said = "all insights are weighed anew"
+        said = "all insights are weighed again"
         again = ReconciliationRequested()
         reconcile = partial(errands.request, RECONCILIATION_REQUESTED, again, said)
         said = "principles are distilled"

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import CUSTOM_NAMES, Switchboard, covers
-from cortex_actors.bus.commits import _widest, refuse_too_large
-from cortex_actors.domain.event import ActorLife, Custom, FileChanged, Ids, Nothing, Payload, plain
+from cortex_actors.bus.commits import refuse_too_large
+from cortex_actors.domain.event import Custom
 from cortex_actors.errors import BadInput, UnknownTopic
 
 #: What a body may hold.
@@ -128,25 +125,6 @@ class TestNames:
 
 
 class TestSize:
-    @given(st.dictionaries(st.text(), _JSON, max_size=5))
-    def test_estimate(self, body: dict[str, object]) -> None:
-        """The estimate that saves writing a payload is never below its size."""
-        payload = Custom(body)
-
-        assert len(json.dumps(plain(payload))) <= _widest(payload)
-
-    @given(st.text(), st.lists(st.text()))
-    def test_estimate_of_ours(self, text: str, several: list[str]) -> None:
-        """The estimate holds for typed payloads, too."""
-        payloads: list[Payload] = [
-            FileChanged(text, text),
-            ActorLife(text),
-            Ids(tuple(several)),
-            Nothing(),
-        ]
-        for payload in payloads:
-            assert len(json.dumps(plain(payload))) <= _widest(payload)
-
     def test_no_json(self) -> None:
         """What JSON cannot hold is found as before."""
         with pytest.raises(TypeError):

@@ -126,7 +126,7 @@ class TestNobody:
             assert ("BadToken", 77) == refused(await ask(wire, method, wrong))
 
         assert "result" in await ask(wire, "remember", token, content="a")
-        assert 5 * ["a token that is nobody's was shown"] == audit(desk)
+        assert 5 * ["an unknown token was shown"] == audit(desk)
         assert not [each for each in desk.logs.recent(Filter(), last=99) if token in each.encoded]
 
     @pytest.mark.parametrize("wrong", [None, 7, True, [], {}])

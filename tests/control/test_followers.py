@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import closing
 from fcntl import ioctl
 from struct import unpack
 from termios import FIONREAD
@@ -15,7 +14,7 @@ from cortex_actors.gateways import connection
 from cortex_actors.gateways import control as module
 from cortex_actors.process.logfile import Filter, LogEntry
 from cortex_actors.testing import eventually
-from tests.control.wire import connect, raw
+from tests.control.wire import connect
 
 if TYPE_CHECKING:
     from socket import socket
@@ -69,39 +68,6 @@ class TestPlaces:
         desk.logs.write("info", "new", actor="a")
 
         assert "new" == (await wire.hear())["params"]["text"]
-
-    async def test_reads_nothing(
-        self, desk: Desk, wire: Wire, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        """Who does not read loses its place in a log of few records, too, and can read why."""
-        monkeypatch.setattr(connection, "UNREAD", 0.05)
-        await wire.call("logs", follow=True)
-        wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
-        desk.logs.write("info", "new", actor="a")
-        await eventually(lambda: not desk.control._connections)
-        wire.writer.transport.resume_reading()  # type: ignore[attr-defined]
-
-        assert "new" == (await wire.hear())["params"]["text"]
-        assert "was not read for 0.05 s" in (await wire.hear())["error"]["message"]
-        assert await wire.ended()
-
-    @pytest.mark.slow
-    async def test_reads_slowly(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Who always has something left to read, and reads, keeps its place."""
-        unread = 1.5  # seconds; the machine may stand still for one
-        monkeypatch.setattr(connection, "UNREAD", unread)
-        loop = asyncio.get_running_loop()
-        with closing(raw(desk)) as client:
-            client.send(b'{"id": 1, "method": "logs", "params": {"follow": true}}\n')
-            end, left = loop.time() + 3 * unread, 0
-            while loop.time() < end:
-                desk.logs.write("info", "x" * 1_000, actor="a")
-                await loop.sock_recv(client, 500 if left < LEFT else 2_000)
-                await loop.run_in_executor(None, int)
-                left = to_read(client)
-
-            assert left > LEFT / 2
-            assert 1 == desk.logs.followers
 
 
 class TestHistory:

@@ -127,7 +127,7 @@ class TestTokens:
         """That a wrong token was shown is noted, and no line holds it."""
         await ask(house.app, "/search", token="AZOTH.wrong")
 
-        assert ["a token that is nobody's was shown over http"] == house.lines("audit")
+        assert ["an unknown token was shown over http"] == house.lines("audit")
         assert not any("wrong" in line for line in house.lines())
 
 

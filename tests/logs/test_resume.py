@@ -29,7 +29,6 @@ def opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable
     monkeypatch.setattr(logs, "RING", 50)
     monkeypatch.setattr(logs, "STEP", 20)
     monkeypatch.setattr(logfile, "PAGE_RECORDS", 30)
-    monkeypatch.setattr(logfile, "BLOCK", 500)
     monkeypatch.setattr(logfile, "RotatingFile", partial(RotatingFile, limit=20_000))
     found: list[LogStream] = []
 

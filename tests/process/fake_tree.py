@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from cortex_actors import daemon
 from cortex_actors.bus.bus import Bus
 from cortex_actors.errors import ConfigurationError
-from cortex_actors.process.watch import FROZEN
+from cortex_actors.service import FROZEN
 from supervision import ChildSpec, Supervisor
 
 if TYPE_CHECKING:

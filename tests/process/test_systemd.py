@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -52,6 +53,14 @@ class Manager:
             if until_heard(self.heard[-1][1]):
                 return
         pytest.fail(f"never heard: {what}; heard {self.heard}")
+
+    def drain(self) -> None:
+        """Forget what was said until now."""
+        self._sock.setblocking(False)
+        with suppress(BlockingIOError):
+            while True:
+                self._sock.recv(4096)
+        self._sock.settimeout(0.1)
 
     def silent(self, seconds: float) -> bool:
         """Say whether nothing more comes of the watchdog's food for a while."""
@@ -145,35 +154,33 @@ class TestUnit:
 
 class TestFreeze:
     def test_starves_the_watchdog(self, cortex: Commands, manager: Manager) -> None:
-        """A loop that freezes feeds no more, and says where it is; an abort shows every stack."""
+        """A loop that freezes feeds no more, and every stack is in its error output, once."""
         daemon = cortex.fake("frozen")
         manager.listen(lambda text: "WATCHDOG=1" in text, "WATCHDOG")
         cortex.spawn("status")
-        manager.listen(lambda text: "has not turned" in text, "the freeze")
+        assert daemon.stderr is not None
+        first = daemon.stderr.readline()
+        manager.drain()
         starved = manager.silent(1.5)
-        log = cortex.home / "logs" / "cortex.ndjson"
-        until(lambda: "has not turned" in log.read_text(), "a line in the log")
         daemon.send_signal(signal.SIGABRT)
-        _, err = daemon.communicate(timeout=PATIENCE)
+        err = daemon.stderr.read()
+        daemon.wait(PATIENCE)
 
         assert starved
         assert -signal.SIGABRT == daemon.returncode
-        assert 1 == err.count("the loop has not turned")
+        assert "Timeout (0:00:05)!\n" == first
+        assert "Timeout" not in err
         assert "fake_tree.py" in err.partition("Fatal Python error")[0]
         assert "Fatal Python error: Aborted" in err
-        assert 1 == log.read_text().count("has not turned")
-        assert "time.sleep" in log.read_text()
 
     def test_thaws(self, cortex: Commands, manager: Manager) -> None:
         """A loop that goes on says for how long it stood still, and feeds again."""
         cortex.fake("nap")
         manager.listen(lambda text: "READY=1" in text, "READY")
         cortex.spawn("status")
-        manager.listen(lambda text: "has not turned" in text, "the freeze")
-        manager.listen(lambda text: "STATUS=running" in text, "the thaw")
-        manager.listen(lambda text: "WATCHDOG=1" in text, "WATCHDOG")
         log = cortex.home / "logs" / "cortex.ndjson"
         until(lambda: "it stood still for" in log.read_text(), "a line in the log")
+        manager.listen(lambda text: "WATCHDOG=1" in text, "WATCHDOG")
 
         (seconds,) = re.findall(r"it stood still for (\d+\.\d) s", log.read_text())
         assert 5.0 <= float(seconds)

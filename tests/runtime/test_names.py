@@ -216,7 +216,7 @@ class TestMethod:
 
     async def test_away(self) -> None:
         """A call to a name that stays away raises ActorAway with the name."""
-        with pytest.raises(ActorAway, match="nobody has been recorder for 0.01 s"):
+        with pytest.raises(ActorAway, match="no actor has been recorder for 0.01 s"):
             await NamedActor[Any]("recorder", Names(), timeout=0.01).ask(Recorder.double, 1)
 
     async def test_deadline(self) -> None:
@@ -304,7 +304,7 @@ class TestRetry:
             await Recorder.start().ask_async("a turn of the loop")
         handle.kill()
         await handle.exited()
-        with pytest.raises(Exception, match="nobody has been recorder for 0.05 s"):
+        with pytest.raises(Exception, match="no actor has been recorder for 0.05 s"):
             await calling
 
 

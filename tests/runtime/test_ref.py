@@ -104,14 +104,14 @@ class TestAsk:
         """An ask that was answered leaves no timer behind."""
         loop, ref = asyncio.get_running_loop(), await Recorder.start_async()
         timers: list[asyncio.TimerHandle] = []
-        later = loop.call_later
+        later = loop.call_at
 
         def note(*args: Any) -> asyncio.TimerHandle:
             timers.append(later(*args))
             return timers[-1]
 
         with monkeypatch.context() as patch:
-            patch.setattr(loop, "call_later", note)
+            patch.setattr(loop, "call_at", note)
             await ref.ask_async(1)
 
         assert [True] == [timer.cancelled() for timer in timers]

@@ -192,7 +192,7 @@ class TestDecay:
             await heard(watched, EPOCH + LONG * SECOND)
             late = await watched.ask("decay")
 
-            assert ("", "1 principles ranked anew") == (early.said, late.said)
+            assert ("", "1 principles ranked again") == (early.said, late.said)
 
     async def test_merged(self, tmp_path: Path) -> None:
         """An insight that was merged into another one counts with that one's observations."""

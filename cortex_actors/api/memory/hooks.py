@@ -125,7 +125,7 @@ class ClientHook:
         items = [{k: v for k, v in each.plain().items() if k != "text"} for each in made.notes]
         run = replace(self._run, reason="" if items else reason, items=items, tokens=made.tokens)
         run = replace(run, crumb=crumb)
-        await asyncio.to_thread(sessions.note_run, self.call.home, run, anew=anew)
+        await asyncio.to_thread(sessions.note_run, self.call.home, run, afresh=anew)
         said = {"hookEventName": CALLED.get(self.event), "additionalContext": made.text}
         output = {"hookSpecificOutput": said} if made.text else {}
         return {"output": output, "reason": run.reason, "tokens": made.tokens, "crumb": crumb}

@@ -186,7 +186,7 @@ def waiting(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     )
     yield (warning if late else note)("embedding", text, mend=remedy)
     if lost := forgotten(opened, scope.model):
-        text = f"{len(lost):,} of them are in no list, so that nobody would embed them"
+        text = f"{len(lost):,} of them are in no list, so that they would never be embedded"
         yield error("embedding", text, mend=_REPAIR, repair=Repair.FORGOTTEN)
 
 

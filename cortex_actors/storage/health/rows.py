@@ -1,11 +1,11 @@
-"""Whether what is noted of the past agrees with the present: beliefs with states, and wholes.
+"""Whether what is noted of the past agrees with the present: beliefs with states.
 
 Passages are compared with states in `passages.py`; what belongs to rows that are gone, in
 `pages.py`.
 
 What the ledger says of files: whose they are, what was read, and what waits to be read.
 
-Who may write the ledger, as the ledger says it, and leases that were never released.
+Who may write the ledger, as the ledger says it.
 
 Which changes the vector index has applied, as the ledger says it.
 
@@ -32,14 +32,13 @@ from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.index import pending as indexing
 from cortex_actors.storage.ledger.salvage import KINDS
 from cortex_actors.storage.pipeline import reviews
-from cortex_actors.storage.tables.columns import count_rows, grouped
-from cortex_actors.storage.tables.dialect import execute, execute_for
+from cortex_actors.storage.tables.columns import grouped
+from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import (
     WORDS,
     deliveries,
     events,
     insight_sources,
-    leases,
     owner,
     vectors,
 )
@@ -76,39 +75,10 @@ def beliefs(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     yield Diagnosis("beliefs", f"{total:,} stretches of time, as the memories are")
 
 
-def lineages(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
-    """Look for memories that are part of one another."""
-    merged = "SELECT count(*) FROM memories WHERE merged_into IS NOT NULL"
-    total = opened.exec_driver_sql(merged).scalar_one()
-    if rings := _rings(opened):
-        text = f"{rings:,} memories are part of themselves: no search finds them"
-        yield error("lineage", text, mend="take one of them apart: cortex memory split")
-        return
-    yield Diagnosis("lineage", f"{total:,} memories are part of others")
-
-
 def disagreeing(opened: Connection, _model: str = "") -> list[str]:
     """Return the memories whose beliefs do not agree with the state that each is in."""
     queries = (LACKING, LASTING)
     return sorted({row[0] for query in queries for row in opened.exec_driver_sql(query)})
-
-
-def _rings(opened: Connection) -> int:
-    """Return how many memories are part of themselves, by whatever way: each pointer once."""
-    merged = "SELECT id, merged_into FROM memories WHERE merged_into IS NOT NULL"
-    whole: dict[str, str] = dict(execute(opened, merged).fetchall())
-    done: set[str] = set()
-    found = 0
-    for start in whole:
-        way: dict[str, int] = {}
-        each: str | None = start
-        while each is not None and each not in done and each not in way:
-            way[each] = len(way)
-            each = whole.get(each)
-        if each in way:
-            found += len(way) - way[each]
-        done.update(way)
-    return found
 
 
 #: Who reads files.
@@ -171,18 +141,6 @@ def owned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     else:
         since = f"pid {row.pid} since {iso(row.started_at)}"
         yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
-
-
-def leased(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
-    """Look for leases that ran out and were neither renewed nor released."""
-    held = count_rows(opened, leases)
-    over = opened.execute(select(leases).where(leases.c.until < scope.now)).all()
-    if not over:
-        yield Diagnosis("leases", f"{held} held" if held else "none")
-        return
-    shown = ", ".join(f"{row.name} of {row.holder}, until {iso(row.until)}" for row in over)
-    text = f"{len(over)} of {held} ran out: {shown}"
-    yield note("leases", text, mend="the next one that needs it takes it over")
 
 
 def ordered(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:

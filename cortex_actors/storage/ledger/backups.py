@@ -38,7 +38,8 @@ import shutil
 import sqlite3
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, and_, delete, exists, func, select
 
@@ -63,7 +64,9 @@ from cortex_actors.storage.tables.schema import dead_letters, deliveries, events
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from pathlib import Path
+
+    from cortex_actors.clock import Clock
+    from cortex_actors.home import Home
 
 
 #: Bytes that stay free beside a copy: the ledger itself must be able to go on.
@@ -275,6 +278,22 @@ def take_to(ledger: Path, target: Path, *, at: int, halt: Halt | None = None) ->
         raise NotFound(f"there is no ledger at {ledger} yet; start the daemon: cortex start")
     copy(ledger, target, halt=halt)
     return Backup(target, at, target.stat().st_size)
+
+
+def copy_for_user(
+    home: Home, to: str | None, *, clock: Clock, halt: Halt | None = None
+) -> dict[str, Any]:
+    """Copy a home's ledger at a user's request, into `backups/` or to a path; say what was made.
+
+    Raises as `take_now` and `take_to` do.
+    """
+    begun, at = clock.monotonic(), clock.now()
+    if to is None:
+        made = take_now(home.ledger, home.backups, at=at, halt=halt)
+    else:
+        made = take_to(home.ledger, Path(to), at=at, halt=halt)
+    took = round(clock.monotonic() - begun, 3)
+    return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": took}
 
 
 def before_migration(ledger: Path, *, version: int, at: int) -> Path:

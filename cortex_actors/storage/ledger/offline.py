@@ -128,19 +128,13 @@ def copied(home: Home, to: str | None, *, clock: Clock) -> dict[str, Any]:
 
     Raises as `alone`, and `DiskFault` for a ledger that the next start recovers.
     """
-    begun, at = clock.monotonic(), clock.now()
     with alone(home):
         try:
-            if to is None:
-                made = backups.take_now(home.ledger, home.backups, at=at)
-            else:
-                made = backups.take_to(home.ledger, Path(to), at=at)
+            return backups.copy_for_user(home, to, clock=clock)
         except LedgerDown as error:
             if faults.is_damage(error):
                 refuse_damaged(home.ledger, doing="copy")
             raise
-    took = round(clock.monotonic() - begun, 3)
-    return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": took}
 
 
 #: The newest backup, whatever it is called.

@@ -129,25 +129,13 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def sentence(found: Mapping[str, Any]) -> str:
-    """Return a recovery as `status` tells it to a person."""
+    """Return a recovery as `status`, and the start that did it, show it to a person."""
     if "at" not in found:
         return f"{found['reason']}: {found['report']}"
-    source, outcome = _told(found)
-    return f"recovered {found['at']} {source}: {outcome}"
-
-
-def line(found: Mapping[str, Any]) -> str:
-    """Return a recovery as the start that did it tells it to a person."""
-    if "at" not in found:
-        return f"recovered: {found['reason']}; see {found['report']}"
-    return f"recovered: {', '.join(_told(found))}"
-
-
-def _told(found: Mapping[str, Any]) -> tuple[str, str]:
-    """Return what took the damaged ledger's place; and what came back and what did not."""
     source = f"from the backup of {found['backup_at']}" if found["backup"] else "with no backup"
     lost = losses(found["missing"], found["unreadable"])
-    return source, f"{found['salvaged']} rows salvaged, {lost}; see {found['report']}"
+    outcome = f"{found['salvaged']} rows salvaged, {lost}; see {found['report']}"
+    return f"recovered {found['at']} {source}: {outcome}"
 
 
 def losses(missing: int, unreadable: Sequence[str]) -> str:
