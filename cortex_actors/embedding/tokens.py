@@ -295,15 +295,6 @@ def micro_batches(lengths: Sequence[int], *, budget: int, threads: int) -> list[
     return batches
 
 
-def padding(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> int:
-    """Return the tokens of padding that the batches hold."""
-    return sum(
-        len(batch) * max(lengths[number] for number in batch)
-        - sum(lengths[number] for number in batch)
-        for batch in batches
-    )
-
-
 #: Characters of English that are one token, as OpenAI's documentation has it.
 CHARACTERS = 4
 

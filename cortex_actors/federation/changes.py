@@ -6,27 +6,18 @@ an entry of ours that nothing names.
 
 What is turned while the daemon runs: whom a question asks, what they count, how the fan is set.
 
-Everything is checked before anything is done, and whoever raises has changed nothing.
-
-What an import would do, as far as that can be seen where no daemon runs.
-
-The same checks as the daemon's, over the same files. No name is looked up, and no token: whether a
-name leads somewhere and a token lies where the file says is the daemon's to find out.
+Everything is checked before anything is done: a method that raises has changed nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput, Refused, StoreDown, StoreUnusable
 from cortex_actors.federation import callosum, registry, schema
-from cortex_actors.federation.binding import Binder, Bound
-from cortex_actors.federation.credentials import Vault
 from cortex_actors.federation.registry import (
     RESTART,
     Overlaid,
@@ -39,9 +30,8 @@ from cortex_actors.federation.store import LOCAL, Auth, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from cortex_actors.sections import FederationSettings, TlsSettings
+    from cortex_actors.federation.binding import Binder, Bound
 
 
 #: Why a store of the settings cannot be removed by command, and what removes it.
@@ -134,12 +124,11 @@ class StoreChanges:
         return StoreChange({**answer, "warnings": warnings}, added=tuple(answer["added"]))
 
     async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
-        """Return what `take_in` would answer, and the stores it would take; nothing is changed."""
-        given = await asyncio.to_thread(callosum.read_text, text)
-        return await self.foreseen(given, may_replace=may_replace)
+        """Return what `take_in` would answer, and the stores it would take; nothing is changed.
 
-    async def foreseen(self, given: callosum.CallosumFile, *, may_replace: bool) -> dict[str, Any]:
-        """Return what would come of a file that was read; raises `BadInput`."""
+        Raises `BadInput`.
+        """
+        given = await asyncio.to_thread(callosum.read_text, text)
         schema.turned(self.register.knobs, given.knobs)
         await self.read()
         new, answer = await self._outlook(given, may_replace=may_replace)
@@ -422,43 +411,3 @@ def _overrides(given: object) -> list[tuple[str, dict[str, Any]]]:
             raise BadInput(f"cannot configure {what[:200]}: a store has a name, weight and floor")
         found.append((name, {key: each[key] for key in _TUNED if each.get(key) is not None}))
     return found
-
-
-#: Stands for a token that lies elsewhere: the way to an address is judged by whether there is one.
-_ELSEWHERE = Auth(token="elsewhere")  # noqa: S106 - it is nobody's
-
-
-def foreseen(
-    said: callosum.CallosumFile,
-    overlay: Path,
-    *,
-    settings: FederationSettings,
-    tls: TlsSettings,
-    may_replace: bool,
-) -> dict[str, Any]:
-    """Return what `StoreChanges.foreseen` can tell without a daemon; blocks for a small file.
-
-    Raises `BadInput` for a setting of the fan that none may be.
-    """
-    register = Register()
-    register.adopt(settings, tls)
-    vault = Vault({}, ring=lambda: None)
-    binder = Binder(settings, tls, clock=SystemClock(), vault=vault, resolve=_literal)
-    changes = StoreChanges(register, Overlay(overlay), binder)
-    # Nobody looks for a token here.
-    stores = (
-        replace(each, auth=_ELSEWHERE) if each.auth and not each.auth.token else each
-        for each in said.stores
-    )
-    given = replace(said, stores=tuple(stores))
-    return asyncio.run(changes.foreseen(given, may_replace=may_replace)) | {"warnings": []}
-
-
-def _literal(host: str, _port: int) -> Sequence[str]:
-    """Return the IP address that a host is; raises `OSError` for a name: nobody is asked."""
-    if host == "localhost":
-        return ["127.0.0.1"]
-    try:
-        return [str(ipaddress.ip_address(host))]
-    except ValueError:
-        raise OSError("it is not looked up") from None
