@@ -126,7 +126,7 @@ class Runner:
                 raise EmbedderDown(
                     f"the compiled model {self._manifest.model_id} answered {len(batch)} texts "
                     f"with rows of shape {some.shape} where ({len(batch)}, {dimension}) was due; "
-                    "`cortex model verify` says whether its files are whole"
+                    "`cortex doctor` says whether its files are whole"
                 )
             rows[batch] = some
         owners = [piece.owner for piece in begun.pieces]

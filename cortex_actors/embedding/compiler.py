@@ -162,7 +162,7 @@ async def _refusal(
     await _finished(remember)
     return errors.NotCompilable(
         f"{model.model_id} has no compiled form: {said}. It is used in its float form, slower; "
-        "`cortex model use NAME` chooses another model"
+        "`cortex model migrate --to NAME` chooses another model"
     )
 
 

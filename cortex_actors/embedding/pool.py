@@ -232,9 +232,7 @@ class Pool(AsyncioActor):
             if self._provider.state is ProviderState.DOWN:
                 await self._clock.sleep(LOOK)
 
-    def _want(
-        self, texts: Sequence[str], *, urgent: bool
-    ) -> Mapping[str, asyncio.Future[Outcome]]:
+    def _want(self, texts: Sequence[str], *, urgent: bool) -> Mapping[str, asyncio.Future[Outcome]]:
         """Put into the line what is not in flight, and return each text's outcome to come."""
         waits = [text for text in texts if text not in self._outcomes or text in self._line]
         self._line.add(waits, urgent=urgent, at=self._clock.monotonic())

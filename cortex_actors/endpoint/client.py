@@ -280,8 +280,7 @@ class EndpointClient(KeptConnections["AsyncClient"]):
                 asyncio.timeout(seconds),
                 client.stream("POST", self.endpoint.url, content=body) as response,
             ):
-                pieces, now = response.aiter_raw(), self._clock.now()
-                answer = await read_answer(response, pieces, large, most=most, now=now)
+                answer = await read_answer(response, response.aiter_raw(), large, most=most)
         except (TimeoutError, httpx2.TimeoutException) as error:
             raise Passing(f"{where} did not answer within {seconds:g} s") from error
         except httpx2.ConnectError as error:

@@ -17,12 +17,9 @@ import logging
 import os
 import re
 import ssl
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from cortex_actors.clock import SECOND, Clock
 from cortex_actors.endpoint import replies
 from cortex_actors.endpoint.pinning import Pin
 from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
 
     from httpx2 import AsyncClient, AsyncHTTPTransport, Request, Response
 
+    from cortex_actors.clock import Clock
     from cortex_actors.endpoint.pinning import Resolver
 
 
@@ -66,7 +64,7 @@ GROWTH = 2.0
 #: Seconds that one pause lasts at most, before jitter.
 LONGEST = 8.0
 
-#: Seconds that a server may ask for, at most: a wrong date must not silence an endpoint for a year.
+#: Seconds that a server may ask for, at most: no wrong number silences an endpoint for a year.
 LONGEST_REST = 3_600.0
 
 #: A number of seconds, as RFC 9110 (10.2.3) has it; some servers send a fraction.
@@ -83,24 +81,13 @@ def pause(attempt: int, chance: float) -> float:
     return full / 2 + full / 2 * chance
 
 
-def rest_asked(header: str | None, now: int) -> float | None:
-    """Return the seconds that a `Retry-After` header asks for, at most an hour.
+def rest_asked(header: str | None) -> float | None:
+    """Return the seconds that a `Retry-After` header asks for, at most an hour; None for others.
 
-    It holds seconds or an HTTP date; None when there is none that can be understood, 0.0 when the
-    date is over. `now` is the wall-clock time in UTC microseconds: the only one a date can be
-    compared with.
+    It may also hold a date, which servers of models and stores do not send: our own pause is used.
     """
     text = (header or "").strip()
-    if _SECONDS.fullmatch(text):
-        return min(float(text), LONGEST_REST)
-    try:
-        date = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError):
-        return None
-    if date.tzinfo is None:  # "-0000": no zone is known, and RFC 9110 has all of them in GMT
-        date = date.replace(tzinfo=UTC)
-    ahead = (date - datetime.fromtimestamp(now / SECOND, UTC)).total_seconds()
-    return min(max(0.0, ahead), LONGEST_REST)
+    return min(float(text), LONGEST_REST) if _SECONDS.fullmatch(text) else None
 
 
 T = TypeVar("T")
@@ -325,8 +312,8 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
             is_number = told.isascii() and told.isdigit() and len(told) < 20  # noqa: PLR2004
             if response.is_success and is_number and int(told) > self.most:
                 raise large
-            pieces, now = cast("AsyncIterable[bytes]", response.stream), self._clock.now()
-            answer = await read_answer(response, pieces, large, most=self.most, now=now)
+            pieces = cast("AsyncIterable[bytes]", response.stream)
+            answer = await read_answer(response, pieces, large, most=self.most)
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise replies.broken(error) from None
         finally:
@@ -373,7 +360,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
 
 
 async def read_answer(
-    response: Response, pieces: AsyncIterable[bytes], refusal: CortexError, *, most: int, now: int
+    response: Response, pieces: AsyncIterable[bytes], refusal: CortexError, *, most: int
 ) -> replies.HttpReply:
     """Read an answer's body, not to its end where it has too much of it.
 
@@ -388,7 +375,7 @@ async def read_answer(
         if not response.is_success and len(body) >= ERROR_BYTES:
             break
     headers = response.headers
-    rest = rest_asked(headers.get("retry-after"), now)
+    rest = rest_asked(headers.get("retry-after"))
     kind, location = headers.get("content-type", ""), headers.get("location", "")
     return replies.HttpReply(response.status_code, kind, bytes(body), rest, location)
 

@@ -45,6 +45,7 @@ class TestDue:
         assert 0.5 == line.due(1.0, urgent=False)
         assert 1 == len(line)
 
+
 class TestBulk:
     def test_more(self) -> None:
         """When more than a batch waits, as many go at once as the model likes best."""

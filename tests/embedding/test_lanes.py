@@ -68,6 +68,7 @@ class TestOrder:
 
         assert ["urgent", "a", "b"] == door.done
 
+
 class TestDropping:
     async def test_cancelled(self, lane: ThreadLanes) -> None:
         """When nobody waits for a request any more, what of it has not begun never will."""

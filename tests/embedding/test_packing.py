@@ -35,7 +35,6 @@ class TestBatches:
 
         assert [15, 15, 15, 15] == sizes
 
-
     def test_nothing(self) -> None:
         """No texts are no batches."""
         assert [] == micro_batches([], budget=256, threads=2)
