@@ -135,7 +135,7 @@ def cancel(home: Home) -> Answer:
     """
     found = _unit(home, partial(models.cancel, at=SystemClock().now()))
     if found is None:
-        raise NotFound("cannot cancel: no migration is under way")
+        raise NotFound("cannot cancel: no migration runs")
     return {"cancelled": asdict(found)}
 
 

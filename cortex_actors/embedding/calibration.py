@@ -58,7 +58,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 def begin(models: Path) -> Path:
     """Return a new folder to make a model in; what killed makers left is swept away first.
 
-    For whoever holds the lock of `models`. Raises `CompileNoRoom`, `CompileFailed`.
+    The caller holds the lock of `models`. Raises `CompileNoRoom`, `CompileFailed`.
     """
     with disk(models):
         models.mkdir(mode=MODE, parents=True, exist_ok=True)
@@ -203,7 +203,7 @@ def cut(tokenizer: Path, texts: Sequence[str], *, max_tokens: int) -> list[str]:
 
     How the windows of a longer text are put together is not the model's doing, and not judged.
     """
-    from tokenizers import Tokenizer  # noqa: PLC0415 - for whoever runs a model
+    from tokenizers import Tokenizer  # noqa: PLC0415 - only where a model runs
 
     encode = Tokenizer.from_file(str(tokenizer)).encode
 

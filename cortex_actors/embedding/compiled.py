@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 #: Padded tokens computed at once; the best of the table in benchmarks/README.md.
 BATCH_TOKENS = 256
 
-#: What the session is told. Waiting threads sleep and do not spin: the daemon is not alone.
+#: Options of the session. Waiting threads sleep and do not spin: the daemon is not alone.
 _ENTRIES = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
 
 #: onnxruntime's severity "error": its warnings are about graphs, and no user could mend one.
@@ -220,7 +220,7 @@ class ThreadLanes:
             for job, answer in zip(jobs, answers, strict=True):
                 job.answer.cancel()  # in vain once it has begun
                 if not answer.cancel() and not answer.cancelled():
-                    answer.exception()  # looked at: the first failure stands for all
+                    answer.exception()  # looked at: the first failure is raised for all
             with self._lock:  # the threads need not come upon what no caller waits for
                 if any(job.answer.cancelled() for job in self._heap):
                     self._heap = [job for job in self._heap if not job.answer.cancelled()]
@@ -293,11 +293,11 @@ CLOSE_DEADLINE = 10.0
 class CompiledProvider(KeptProvider):
     """A folder that `embedding.manifest` vouches for, behind the port.
 
-    A request is cut into micro-batches, which the threads take in turn: a person's question waits
-    for those that are being computed and overtakes all others. Whoever stops waiting for a request
-    has the rest of it dropped. A folder that is not what its manifest says, or a library that is
-    not installed, makes it `missing`; any other failure to load makes it `down`, and it is tried
-    again after 1 to 60 seconds.
+    A request is cut into micro-batches, which the threads compute one after another: a person's
+    question waits for those that are being computed and overtakes all others. The rest of a request
+    is dropped when its caller stops waiting. A folder that is not what its manifest says, or a
+    library that is not installed, makes it `missing`; any other failure to load makes it `down`,
+    and it is tried again after 1 to 60 seconds.
 
     Args:
         folder: where the model lies.
@@ -352,7 +352,7 @@ class CompiledProvider(KeptProvider):
         require_texts(texts)
         error, runner, lanes = refusal(self), self._runner, self._lanes
         if error is not None or runner is None or lanes is None:
-            raise error or EmbedderDown(f"the embedding model {self.model_id} was let go of")
+            raise error or EmbedderDown(f"the embedding model {self.model_id} is closed")
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
 

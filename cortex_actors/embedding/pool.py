@@ -39,8 +39,8 @@ Request: TypeAlias = OrderedDict[str, None]
 class EmbeddingQueue:
     """Texts that wait for the embedder, each of them once.
 
-    Texts that nobody watches wait until `items` are together or the oldest has waited `seconds`;
-    then up to `bulk` of them go at once (never fewer than `items`), one from each request in turn,
+    Texts that no person waits for go when `items` are together or the oldest has waited `seconds`:
+    up to `bulk` of them go at once (never fewer than `items`), one from each request in turn,
     so that a request of five is not kept waiting by one of five thousand; the texts of a request
     keep their order. Urgent texts are another lane: they are due at once and go alone with their
     like, because a batch of twenty costs a waiting person twenty times the time of one. Times are
@@ -168,7 +168,7 @@ class Pool(AsyncioActor):
         self._provider = provider
         self._clock = clock
         self._line = EmbeddingQueue(items=items, seconds=seconds, limit=limit, bulk=provider.bulk)
-        # Every text in hand, waiting or in flight.
+        # Every text that waits or is embedded now.
         self._outcomes: dict[str, asyncio.Future[Outcome]] = {}
         self._bells = {urgent: asyncio.Event() for urgent in (True, False)}
         #: By the names of `PoolInfo`.
@@ -181,7 +181,7 @@ class Pool(AsyncioActor):
         self.spawn(self._work(urgent=False), name="pool-patient")
 
     async def on_stop(self) -> None:  # type: ignore[override]  # as above
-        """Let go of the model; runs in the actor's task, not after a crash."""
+        """Close the model; runs in the actor's task, not after a crash."""
         await self._provider.close()
 
     @deferred
@@ -260,7 +260,7 @@ class Pool(AsyncioActor):
         return texts
 
     async def _try(self, texts: Sequence[str], *, urgent: bool) -> None:
-        """Settle each text; halve the batch until a refused text stands alone."""
+        """Settle each text; halve the batch until a refused text is alone."""
         try:
             rows = await self._provider.embed(texts, urgent=urgent)
         except BadInput as error:

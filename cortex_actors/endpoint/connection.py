@@ -178,13 +178,13 @@ _HEADERS = {
 
 
 class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
-    """Sends requests to one store, at the addresses that its name was found to stand for.
+    """Sends requests to one store, at the addresses that its name was resolved to.
 
     Nothing else is connected to: no redirection is followed, no proxy of the environment is used
     and the name is looked up by `Pin` alone. A request has one time limit for all of it, an answer
     is dropped where it grows too large, and the token goes to this store and into no error.
     Everything is made at the first use, on a thread. Errors are one line of at most 200 letters
-    without the store's name, which stands beside them wherever they are shown.
+    without the store's name, which is beside them wherever they are shown.
     """
 
     def __init__(
@@ -208,7 +208,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
         super().__init__(
             "store",
             partial(_transport, self.address.scheme, system_store=trust_system_store),
-            gone=partial(StoreDown, "the store was let go of; ask again"),
+            gone=partial(StoreDown, "the store is closed; ask again"),
             unmade=replies.unread,
         )
         self.token = token
@@ -227,8 +227,8 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
     async def post(self, path: str, document: object, *, seconds: float) -> Any:  # noqa: ANN401 - whatever JSON holds
         """Send a JSON document and return the one that comes back.
 
-        Raises `StoreTimeout`, `StoreUnusable` when somebody has to mend something, and `StoreDown`
-        for every other answer that is none.
+        Raises `StoreTimeout`, `StoreUnusable` when a person has to repair something, and
+        `StoreDown` for every other answer that is none.
         """
         body = json.dumps(document, ensure_ascii=False, allow_nan=False)
         return await self._ask("POST", path, body=body.encode("utf-8", "replace"), seconds=seconds)

@@ -46,7 +46,7 @@ MOST = 200
 
 @dataclass(slots=True)
 class _Newcomer:
-    """A store that is about to be known, and what a person is told of it."""
+    """A store that is about to be known, and what a person reads of it."""
 
     spec: StoreSpec
     bound: Bound
@@ -65,7 +65,7 @@ class StoreChanges:
     """Takes stores in and lets them go, and turns what may be turned.
 
     It reads and writes the register and the file that some of it is kept in, both together. One
-    change at a time, which whoever calls sees to.
+    change at a time, which the caller sees to.
     """
 
     def __init__(self, register: Register, file: Overlay, binder: Binder) -> None:
@@ -91,7 +91,7 @@ class StoreChanges:
     async def remove(self, name: str) -> StoreChange:
         """Let a store go that was added; raises `NotFound`, `Refused`, `HomeUnwritable`.
 
-        Of one that cortex.toml has as well, the one that was added goes, which nobody asked.
+        Of one that cortex.toml has as well, the one that was added goes, which was never asked.
         """
         found, register = await self.read(), self.register
         spec = register.spec(name)
@@ -111,7 +111,7 @@ class StoreChanges:
         return StoreChange(answer, removed=(name,) if spec.managed else ())
 
     async def take_in(self, text: str, *, may_replace: bool) -> StoreChange:
-        """Take in what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
+        """Add what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
         given = await asyncio.to_thread(callosum.read_text, text)
         knobs = schema.turned(self.register.knobs, given.knobs)
         found = await self.read()
@@ -213,7 +213,7 @@ class StoreChanges:
     async def _settle(self, new: list[_Newcomer], entries: tuple[object, ...]) -> list[str]:
         """Let newcomers be known and asked, all of them or, if it cannot be written, none.
 
-        Returns what a person is told.
+        Returns what a person reads.
         """
         kept: list[Auth] = []
         try:
@@ -318,7 +318,7 @@ class StoreChanges:
         return StoreChange({"store": row, "lasts": draft.lasts})
 
     async def read(self) -> Overlaid:
-        """Take in what the overlay holds now: somebody may have mended it by hand.
+        """Read what the overlay holds now: a person may have repaired it by hand.
 
         A file that was spoilt since it was read last takes nothing away: what is known of it goes
         on, and the next write puts that in its place.
@@ -393,7 +393,7 @@ def _saying(what: str) -> Iterator[None]:
 
 
 def _overrides(given: object) -> list[tuple[str, dict[str, Any]]]:
-    """Return what is to count of which store; one without a name is nobody's, and left out.
+    """Return what is to count of which store; one without a name is left out.
 
     Raises `BadInput`.
     """

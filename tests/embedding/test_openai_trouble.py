@@ -137,7 +137,7 @@ class TestPassing:
             await clock.next_alarm()
             await provider.close()
 
-            with pytest.raises(EmbedderDown, match="let go of"):
+            with pytest.raises(EmbedderDown, match="is closed"):
                 await asked
 
 

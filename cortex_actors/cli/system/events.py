@@ -143,7 +143,7 @@ def _records(home: Home, wanted: Filter, *, count: int | None) -> list[LogEntry]
     return [*older, *found][-most:] if most else []
 
 
-#: What stands for every dead letter.
+#: Means every dead letter.
 ALL = ["all"]
 
 #: Said where a dead letter was looked for.
@@ -227,7 +227,7 @@ def _show(found: Answer) -> None:
         rows.append(("key", found["idempotency_key"]))
     rows += [("state", _stage(each)) for each in found["consumers"]] or [("state", "handled")]
     payload = found["payload"]
-    # As it is stored where it is no JSON: quoted, it would look like a text that somebody said.
+    # As it is stored where it is no JSON: quoted, it would look like a text that was said.
     rows.append(("payload", payload if isinstance(payload, str) else json.dumps(payload)))
     show.lines(*(f"{key:<9}{value}" for key, value in rows))
     for each in found["consumers"]:
@@ -244,7 +244,7 @@ def _named(names: list[str] | None, option: str) -> list[str]:
 
 
 def _standing(each: dict[str, Any]) -> str:
-    """Return how one consumer stands to an event, and how its last attempt failed."""
+    """Return how far one consumer is with an event, and how its last attempt failed."""
     if not each["attempts"]:
         return _stage(each)
     lines = (each["error"] or "").strip().splitlines()
@@ -267,7 +267,7 @@ _WIDTH = 13
 
 @shows("debug inspect", "accumulator", "pipeline --json", asks="debug.actor")
 def show_inside(found: Answer) -> None:
-    """Print what an actor has in hand, or how a supervisor is."""
+    """Print what an actor works on, or how a supervisor is."""
     rows = [*(_supervisor(found) if found["kind"] == "supervisor" else _actor(found))]
     if last := found["last_crash"]:
         rows.append(("last crash", f"{iso(last['at'])} {last['reason']}"))
@@ -276,7 +276,7 @@ def show_inside(found: Answer) -> None:
 
 @shows("debug crash", "CORTEX_DEBUG=1 cortex start", "accumulator")
 def show_crashed(found: Answer) -> None:
-    """Print which actor was told to crash."""
+    """Print which actor is made to crash."""
     print(f"{found['crashed']} crashes now; watch it come back: cortex debug tree")
 
 
@@ -311,13 +311,13 @@ def _supervisor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _hands(title: str, hands: list[dict[str, Any]], nothing: str) -> Iterator[tuple[str, object]]:
-    """Yield what is in hand, each with its stack below it, innermost last."""
+    """Yield what an actor works on, each with its stack below it, innermost last."""
     if not hands:
         yield title, nothing
-    for hand in hands:
-        limit = f" of {hand['limit']:g} s" if hand["limit"] else ""
-        yield title, f"{hand['title']}, for {hand['seconds']:.1f} s{limit}"
-        yield from (("", f"  {line}") for line in hand["stack"])
+    for each in hands:
+        limit = f" of {each['limit']:g} s" if each["limit"] else ""
+        yield title, f"{each['title']}, for {each['seconds']:.1f} s{limit}"
+        yield from (("", f"  {line}") for line in each["stack"])
         title = ""
 
 

@@ -21,7 +21,7 @@ from cortex_actors.home import Home
 #: Seconds between two looks at how far it is.
 POLL = 0.5
 
-#: States in which there is work in hand.
+#: States in which there is work to do.
 WORKING = ("compiling", "migrating")
 
 #: Bytes of a megabyte, as people count them.
@@ -131,7 +131,7 @@ def _absolute(name: str) -> str:
 
 
 def _watch(client: Client, *, is_shown: bool) -> None:
-    """Return once no migration is under way; Ctrl-C ends only the watching."""
+    """Return once no migration runs; Ctrl-C ends only the watching."""
     with show.progress(is_shown=is_shown, follow="cortex model migration") as bar:
         task = bar.add_task("embedding", total=0, pace="")
         while (found := client.call("migration"))["coming"] or found["state"] in WORKING:

@@ -110,7 +110,7 @@ def _entry(store: StoreSpec, row: Answer, found: Answer) -> show.ListEntry:
 
 
 def _token(store: StoreSpec) -> str | None:
-    """Return where a store's token comes from; the token itself is nobody's to see."""
+    """Return where a store's token comes from; the token itself is never shown."""
     if store.auth.token:
         return "its token is in the file"
     return f"its token is {_lent(store)}" if store.auth else None
