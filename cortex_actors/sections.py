@@ -615,7 +615,7 @@ class FederationSettings(SettingsSection):
     #: Seconds a store may take before the answer goes out without it, at most 30.
     per_store_timeout_s: float = Field(5.0, gt=0, le=LONGEST_ASK)
     #: What a place counts: `rrf` (1 / (k + rank)), `percentile` (by the share of its own list that
-    #: stands behind it) or `rrf_pct` (rrf, and where that is equal by percentile).
+    #: comes after it) or `rrf_pct` (rrf, and where that is equal by percentile).
     fusion_mode: Literal["rrf", "percentile", "rrf_pct"] = "rrf"
     #: Lead in base relevance from which the first hit of a store is before others of the same
     #: score; 0 leaves the order as it is.

@@ -67,7 +67,7 @@ class Settings(BaseSettings):
         try:
             trusts = sections.TlsSettings.model_validate(given.get("tls", {})).trust_system_store
         except ValidationError:
-            return given  # is told with the name of its key, like everything else
+            return given  # reported with the name of its key, like everything else
         return {**given, **{name: _with(given, name) for name in _CONNECTING}} if trusts else given
 
     @classmethod
@@ -84,7 +84,7 @@ class Settings(BaseSettings):
         return env_settings, init_settings
 
 
-#: Sections of those who connect to servers of their own, and what they are told of [tls].
+#: Sections with connections of their own, and what they take over from [tls].
 _CONNECTING = ("embedding", "judging", "storage")
 _TRUSTING = {"trust_system_store": True}
 

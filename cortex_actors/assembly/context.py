@@ -1,4 +1,4 @@
-"""What the tree gives whoever puts its parts together: the home, the settings, itself.
+"""What the tree gives to the assembly of its parts: the home, the settings, itself.
 
 What the tree has of the world outside, in one place, so that a simulation can bring its own.
 
@@ -52,7 +52,7 @@ class World:
     crash: Callable[[str], None]
     inspect: Callable[[str], Mapping[str, Any]]
     reload: Callable[[], Awaitable[Mapping[str, Any]]]
-    #: Makes a change of what children are made with, and starts those of these names anew.
+    #: Makes a change of what children are made with, and restarts those of these names.
     start_again: Callable[[Callable[[], None], Collection[str]], Awaitable[None]]
     outside: Outside
 

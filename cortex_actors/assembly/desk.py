@@ -1,6 +1,6 @@
 """The doctor as the daemon has it: looks on a thread of its own, mends through the ledger's writer.
 
-One call at a time; the next one waits. Whoever asks for it holds up nobody: the ledger is read on
+One call at a time; the next one waits. A caller holds up no other work: the ledger is read on
 connections of its own, and the index is asked in small pieces by the actor that owns it.
 """
 

@@ -49,7 +49,7 @@ _OTHERS = frozenset({"compile", "batch_items", "batch_ms", "cache_entries", "que
 
 
 class Incumbent:
-    """The provider that answers now; another one takes its place, and nobody mixes the two."""
+    """The provider that answers now; another one takes its place, and the two are never mixed."""
 
     def __init__(self, world: World, on_line: Callable[[str], None]) -> None:
         """Begin with the model of the ledger, else with that of the settings; nothing is loaded.
@@ -65,7 +65,7 @@ class Incumbent:
         self._wanted = self._asked()
 
     def adopt(self, settings: EmbeddingSettings) -> None:
-        """Follow other settings: the same model, with a provider made anew if it is to differ."""
+        """Follow other settings: the same model, with a new provider if it is to differ."""
         before, self._settings = self._settings, settings
         if _shape(before) != _shape(settings):
             self.provider = self.make(self._chosen)
@@ -101,7 +101,7 @@ class Incumbent:
 
         A name tells its provider where it can: an installed model, a folder, `hashing-v1-64`,
         `openai:NAME`; else it is the configured one's. `openai:NAME@HOST` is missing when the
-        settings lead to another host: texts go nowhere but where somebody said.
+        settings lead to another host: texts go only to a host that a person has named.
         """
         kind, plain = _told(name, kind or self._settings.provider, sure=kind is not None)
         if kind == "hashing" and not factory.is_hashing(plain):
@@ -155,9 +155,9 @@ class Incumbent:
         return ChosenModel(made.model_id, model.provider, model.name, made.dimension)
 
     async def take(self, chosen: ChosenModel, provider: Provider) -> None:
-        """Let another model answer, and start anew whoever was handed the one before.
+        """Let another model answer, and restart the actors that hold the one before.
 
-        Returns once the new one answers. Whoever asked meanwhile waits, or is told to ask again.
+        Returns once the new one answers. Callers wait meanwhile, or get an error to ask again.
         The provider before is closed.
         """
         before = self.provider
@@ -171,7 +171,7 @@ class Incumbent:
     def differs(self) -> str:
         """Return how the settings ask for another model than the one that answers; empty: no.
 
-        Only what somebody wrote counts: a default asks for nothing.
+        Only keys that a person wrote count: a default asks for nothing.
         """
         asked, chosen, wanted = self._settings.model_fields_set, self._chosen, self._wanted
         if chosen is None or not wanted:
@@ -188,7 +188,7 @@ class Incumbent:
         )
 
     def _asked(self) -> str:
-        """Return the id of the model that somebody wrote down; empty where nobody did."""
+        """Return the id of the model that a person wrote down; empty where none is written."""
         if not self._settings.model_fields_set.intersection(_CHOOSING):
             return ""
         return self._made(self._settings, None).model_id
@@ -228,7 +228,7 @@ def _gone(chosen: ChosenModel) -> str:
 
 
 def _is_led(settings: EmbeddingSettings) -> bool:
-    """Say whether somebody said where models of endpoints are."""
+    """Say whether a person said where models of endpoints are."""
     said = settings.model_fields_set & {"base_url"}
     return bool(said and settings.base_url) or bool(settings.api_key.get_secret_value())
 

@@ -1,4 +1,4 @@
-"""What one name of the tree is about: an actor with what it has in hand, or a supervisor.
+"""What one name of the tree is about: an actor with its work, or a supervisor.
 
 Why actors crashed, and when, as the supervisors reported it.
 
@@ -46,10 +46,10 @@ def inspect(name: str, root: Node, *, names: Names, crashes: Crashes, now: int) 
     places = {node.name: (node, above) for node, above in _places(root)}
     (node, above), ref = places.get(name, (None, "")), names.whereis(name)
     if node is None and ref is None:
-        # Not those of a picture that tells nobody apart.
+        # Not those that a picture does not tell apart.
         shown = [each for each, (_, above) in places.items() if above != TEMPLATED]
         known = ", ".join(sorted({*names.known(), *shown}))
-        message = f"cannot inspect {name}: nobody in the tree has that name; there are {known}"
+        message = f"cannot inspect {name}: no actor or supervisor has that name; there are {known}"
         raise UnknownActor(message)
     last = {"last_crash": crashes.last(name)}
     if node is not None and node.kind == "supervisor":
@@ -92,7 +92,7 @@ def _life(ref: AsyncioRef[Any], now: int) -> dict[str, Any]:
 
 
 def _hand(hand: InHand, now: float) -> dict[str, Any]:
-    """Return one thing in hand: for how long, of how many seconds (0: no limit), and where."""
+    """Return one piece of work: for how long, of how many seconds (0: no limit), and where."""
     return {
         "title": hand.title,
         "seconds": round(max(0.0, now - hand.since), 3),
@@ -139,7 +139,7 @@ class Crashes:
     """Hears every report of a tree and can say over whom a supervisor gave up."""
 
     def __init__(self, now: Callable[[], int] = lambda: 0) -> None:
-        """Know of no crash; `now` gives the wall-clock time in UTC microseconds."""
+        """Begin without a crash; `now` gives the wall-clock time in UTC microseconds."""
         self._now = now
         #: The last crash below each supervisor, and which of them gave up because of it.
         self._last: dict[str, str] = {}
@@ -192,7 +192,7 @@ class Crashes:
                 self._note_crash(child, self._last[report.supervisor])
             case "exited" | "start_error":
                 # Remember who ended, if it was not in order.
-                # Ends that nobody is to blame for.
+                # Ends in order are no crash.
                 if report.reason not in ("normal", "shutdown"):
                     self._note_crash(child, reason)
                     text = f"{report.supervisor}/{child} crashed too often: {reason}"

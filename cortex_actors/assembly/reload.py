@@ -1,9 +1,9 @@
-"""Reload: the settings are read again, and whoever was handed a section that changed starts anew.
+"""Reload: the settings are read again, and actors with a section that changed are restarted.
 
 Nothing else is touched. An actor that is started again first gives the answers it owes; what waits
 in its mailbox goes to its next life, and callers wait for its name. It is no failure, so it does
 not count against its supervisor's limit. A section with a key that only a new process can follow is
-left as it is as a whole, because half of a change is a state that nobody has asked for.
+left as it is as a whole, because half of a change is a state that no user has asked for.
 """
 
 from __future__ import annotations
@@ -122,18 +122,18 @@ class Reload:
         return await self._shielded(self._reload(), "reload")
 
     async def start_again(self, change: Callable[[], None], names: Collection[str]) -> None:
-        """Make a change of what children are made with, and start those anew; nobody else.
+        """Make a change of what children are made with, and restart those, and no others.
 
         Takes turns with reloads. A caller that is cancelled does not leave an actor ended.
         """
         await self._shielded(self._started_again(change, names), "start again")
 
     async def settled(self) -> None:
-        """Wait for the reloads that are under way, once their supervisors have ended."""
+        """Wait for the reloads that run, once their supervisors have ended."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def _shielded(self, work: Coroutine[Any, Any, T], name: str) -> T:
-        """Do something to its end, whoever asked for it and is cancelled meanwhile."""
+        """Do something to its end, also when its caller is cancelled meanwhile."""
         return await asyncio.shield(self._tasks.begin(work, name))
 
     async def _reload(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Reload:
             return {"changed": followed, "restarted": restarted, "needs_restart": waiting}
 
     async def _started_again(self, change: Callable[[], None], names: Collection[str]) -> None:
-        """Do it, when it is our turn; whose child does not come back begins anew as a branch."""
+        """Do it in turn; a branch whose child does not come back is restarted."""
         async with self._turn:
             change()
             self.adopt(self.chosen)
@@ -196,7 +196,7 @@ class Reload:
         try:
             await self._again(places)
         except supervision.StartError:
-            log.exception("a child did not come back: its branch begins anew")
+            log.exception("a child did not come back: its branch is restarted")
             for name in {name for name, _ in places}:
                 if (branch := self.branch(name)) is not None:
                     branch.kill()

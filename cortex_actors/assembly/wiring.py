@@ -92,7 +92,7 @@ class Assembly:
         self._incumbent = Incumbent(world, self._line("model"))
         self._pool = self.actors.pool
         self._embed = partial(self.actors.cache.within(None).ask, Cache.embed)
-        #: What outlives a crash of the roster: a reload and its own supervisor begin it anew.
+        #: What outlives a crash of the roster: a reload and its own supervisor restart it.
         self._register = Register()
         self.hints = world.outside.hints(world.clock, world.settings.watching)
         self.adopt(world.settings)
@@ -421,7 +421,7 @@ class Assembly:
         return lambda text: self._world.logs.write("info", text, actor=actor)
 
     async def _busy(self) -> bool:
-        """Return whether the pool has texts in hand."""
+        """Return whether the pool has texts to embed."""
         found = await self._pool.ask(Pool.describe)
         return found.waiting + found.in_flight > 0
 

@@ -16,8 +16,6 @@ import asyncio
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors import settings
@@ -25,8 +23,8 @@ from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.factory import COMPILES, is_compiled, is_hashing, report, source_of
-from cortex_actors.embedding.models import GIVE, PUBLISHER, locate
-from cortex_actors.errors import ActorAway, CortexError, DaemonDown, IndexDown, NotFound, Refused
+from cortex_actors.embedding.models import PUBLISHER, locate
+from cortex_actors.errors import ActorAway, CortexError, DaemonDown, IndexDown, NotFound
 from cortex_actors.process import lock
 from cortex_actors.storage import embeddings, models
 from cortex_actors.storage.health.file import CheckupScope
@@ -99,7 +97,7 @@ def _compiled(
         raise NotFound(
             f"cannot compile {source}: its files are not where they were, and "
             f"{model.folder} holds {model.model_id}; bring them back, or change to another model "
-            "with: cortex model use NAME"
+            "with: cortex model migrate --to NAME"
         )
 
     def tell(line: str) -> None:
@@ -110,63 +108,6 @@ def _compiled(
     made = asyncio.run(compile_model(model, home.models, clock=clock, on_line=tell))
     after = report(home.models, made.model_id, provider=COMPILES, compiles=True)
     return {**after, "made": bool(said), "took_s": round(clock.monotonic() - begun, 3)}
-
-
-def check(found: Answer) -> Answer:
-    """Return whether the compiled model that was found is whole and still passes its gates."""
-    from cortex_actors.embedding import calibration  # noqa: PLC0415 - seldom needed
-
-    wrong = [f"{name}: {why}" for name, why in found["damaged"].items()]
-    compiled, gates, files = found["compiled"], None, []
-    if compiled is not None:
-        folder = Path(compiled["folder"])
-        try:
-            read = manifest.read(folder)
-            files = [f"{name}, sha256 {digest}" for name, digest in read.hashes.items()]
-            gates = calibration.again(folder, read)
-            missed = calibration.missed(gates, calibration.LEAST_OF[read.kind])
-        except (CortexError, OSError, ValueError) as error:
-            # The last one is of files that are what was written and hold no model all the same.
-            missed = str(error)
-        if missed:
-            wrong.append(
-                f"{folder.name}: {missed}. Delete the folder {folder}, then make it again: cortex "
-                "model prepare"
-            )
-    shown = gates and {name: round(value, 6) for name, value in asdict(gates).items()}
-    return {**found, "files": files, "gates": shown, "wrong": wrong}
-
-
-def begin(home: Home, name: str) -> Answer:
-    """Have a home use another model; the next start does the work, and `how` says what that is.
-
-    Raises `ModelMissing` naming the mend, `Refused` for the model that is used already, and
-    `DaemonDown` for a home that has no ledger yet, where the settings decide.
-    """
-    model = locate(name, mend=GIVE)
-    if not home.ledger.exists():
-        raise DaemonDown(
-            f"{home.root} has no ledger yet, so its settings choose the model: write "
-            f'`model = "{name}"` under [embedding] in {home.settings}, or start it with '
-            f"CORTEX_EMBEDDING__MODEL={name} cortex start"
-        )
-    wanted = ChosenModel(model.model_id, "sentence-transformers", name, model.dimension)
-    at = SystemClock().now()
-    with closing(lock.acquire(home)):
-        how = offline.commit(home.ledger, partial(_note, wanted=wanted, at=at))
-    return {"model_id": model.model_id, "provider": wanted.provider, "name": name, "how": how}
-
-
-def _note(connection: Connection, *, wanted: ChosenModel, at: int) -> str:
-    """Write a model down as the one that answers, or as the one that comes; return when."""
-    active = models.active(connection)
-    if active is None:
-        models.settle(connection, wanted, at)
-        return "first"
-    if source_of(active.model_id) == wanted.model_id:
-        raise Refused(f"cannot change to {wanted.model_id}: {active.model_id} answers already")
-    models.begin(connection, wanted, at)
-    return "next start"
 
 
 def migration(home: Home) -> Answer:
@@ -194,7 +135,7 @@ def cancel(home: Home) -> Answer:
     """
     found = _unit(home, partial(models.cancel, at=SystemClock().now()))
     if found is None:
-        raise NotFound("cannot cancel: no migration is under way")
+        raise NotFound("cannot cancel: no migration runs")
     return {"cancelled": asdict(found)}
 
 
@@ -286,25 +227,12 @@ def configured(patient: Patient) -> Iterator[Diagnosis]:
 
 def _used(patient: Patient) -> Iterator[Diagnosis]:
     """Look at the compiled model that answers."""
-    found = manifest.by_id(patient.home.models, patient.model)
-    if found is None:
+    if manifest.by_id(patient.home.models, patient.model) is None:
         text = (
             f"the compiled model {patient.model} is not there; texts are found by their words "
             "until it is made again"
         )
         yield warning("model files", text, mend="cortex model prepare")
-        return
-    _folder, made = found
-    other = [
-        f"{name} {made.versions[name]} (now {_version(name)})"
-        # The packages that run a compiled model: others only made it.
-        for name in ("onnxruntime", "tokenizers")
-        if name in made.versions and made.versions[name] != _version(name)
-    ]
-    if other:
-        text = f"{patient.model} was checked with {', '.join(other)}"
-        remedy = "cortex model verify compares it with the model it was made of"
-        yield note("model files", text, mend=remedy)
     else:
         yield Diagnosis("model files", f"{patient.model}: as its manifest says")
 
@@ -326,14 +254,6 @@ def _named_model(said: EmbeddingSettings) -> str:
     if said.provider == "hashing" and not is_hashing(said.model):
         return "hashing"
     return f"openai:{said.model}" if said.provider == "openai" else said.model
-
-
-def _version(package: str) -> str:
-    """Return the version of a package that is installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 #: What the comparison is called: `index` is what the ledger alone says of it.

@@ -26,7 +26,7 @@ from cortex_actors.embedding.provider import (
     require_texts,
     rows_of,
 )
-from cortex_actors.errors import CortexError, ModelChanged
+from cortex_actors.errors import CortexError
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 
@@ -44,8 +44,6 @@ class Lru(Generic[K, V]):
     def __init__(self, entries: int) -> None:
         self._entries = entries
         self._values: OrderedDict[K, V] = OrderedDict()
-        #: Values forgotten for want of room.
-        self.evicted = 0
 
     def get(self, key: K) -> V | None:
         """Return the value and remember that it was used; None when it is not here."""
@@ -60,7 +58,6 @@ class Lru(Generic[K, V]):
         self._values.move_to_end(key)
         while len(self._values) > self._entries:
             self._values.popitem(last=False)
-            self.evicted += 1
 
     def __contains__(self, key: object) -> bool:
         return key in self._values
@@ -101,17 +98,12 @@ class EmbedderInfo:
     hits: int = 0
     found: int = 0
     embedded: int = 0
-    #: Share of the texts that were answered from memory, and without the model; 0 before the first.
+    #: Share of the texts that were answered from memory; 0 before the first.
     hit_rate: float
-    spared_rate: float
-    #: Vectors forgotten for want of room.
-    evicted: int
     #: Times the ledger could not be asked, and the model was asked instead.
     unread: int = 0
     #: Stored vectors that were no unit vectors of this model, and were made again.
     damaged: int = 0
-    #: Requests that meant another model.
-    turned_away: int = 0
     #: What the provider counts: `restarts`, `tokens`, `split` ...
     provider: Mapping[str, int]
 
@@ -158,11 +150,7 @@ class Cache(AsyncioActor):
         answered whatever state it is in.
         """
         texts = tuple(texts)
-        try:
-            require_model(self._provider, model)
-        except ModelChanged:
-            self._counts["turned_away"] += 1
-            raise
+        require_model(self._provider, model)
         require_texts(texts)
         keys = {text: digest(text) for text in texts}
         rows: dict[str, Outcome] = {}
@@ -199,8 +187,6 @@ class Cache(AsyncioActor):
             entries=len(self._rows),
             bytes=4 * len(self._rows) * model.dimension,
             hit_rate=round(counts["hits"] / asked, 4) if asked else 0.0,
-            spared_rate=round(1 - counts["embedded"] / asked, 4) if asked else 0.0,
-            evicted=self._rows.evicted,
             provider=dict(model.counters),
             **counts,
         )

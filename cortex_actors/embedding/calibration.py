@@ -58,7 +58,7 @@ NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 def begin(models: Path) -> Path:
     """Return a new folder to make a model in; what killed makers left is swept away first.
 
-    For whoever holds the lock of `models`. Raises `CompileNoRoom`, `CompileFailed`.
+    The caller holds the lock of `models`. Raises `CompileNoRoom`, `CompileFailed`.
     """
     with disk(models):
         models.mkdir(mode=MODE, parents=True, exist_ok=True)
@@ -125,12 +125,6 @@ def _move(bench: Path, place: Path) -> None:
 #: What an int8 form must reach; below any of them the float form is kept.
 LEAST = manifests.QualityGates(mean_cosine=0.99, spearman=0.99, overlap=0.88)
 
-#: What the float form must reach: its numbers are the model's, so one of the three says it all.
-EXACT = manifests.QualityGates(mean_cosine=0.9999, spearman=0.0, overlap=0.0)
-
-#: What a finished model must reach.
-LEAST_OF = {manifests.WeightKind.INT8: LEAST, manifests.WeightKind.FP32: EXACT}
-
 #: What the float ONNX form must reach for its worst text: it computes the same in another order.
 SAME = 0.9999
 
@@ -157,12 +151,12 @@ def measure(float_rows: Vectors, compiled_rows: Vectors) -> manifests.QualityGat
     )
 
 
-def missed(gates: manifests.QualityGates, least: manifests.QualityGates = LEAST) -> str:
+def missed(gates: manifests.QualityGates) -> str:
     """Return the gates that were not reached, in words; empty when all were."""
     rows = (
-        ("mean cosine", gates.mean_cosine, least.mean_cosine),
-        ("Spearman", gates.spearman, least.spearman),
-        ("top-10 overlap", gates.overlap, least.overlap),
+        ("mean cosine", gates.mean_cosine, LEAST.mean_cosine),
+        ("Spearman", gates.spearman, LEAST.spearman),
+        ("top-10 overlap", gates.overlap, LEAST.overlap),
     )
     # Not `found < wanted`: what is no number reaches nothing.
     return ", ".join(
@@ -209,7 +203,7 @@ def cut(tokenizer: Path, texts: Sequence[str], *, max_tokens: int) -> list[str]:
 
     How the windows of a longer text are put together is not the model's doing, and not judged.
     """
-    from tokenizers import Tokenizer  # noqa: PLC0415 - for whoever runs a model
+    from tokenizers import Tokenizer  # noqa: PLC0415 - only where a model runs
 
     encode = Tokenizer.from_file(str(tokenizer)).encode
 
@@ -233,15 +227,6 @@ def rows(folder: Path, manifest: manifests.ModelForm, texts: Sequence[str]) -> V
     with ThreadPoolExecutor(threads, thread_name_prefix="trial") as pool:
         made = list(pool.map(partial(runner.run, begun), begun.batches))
     return runner.end(begun, made, texts=len(texts))
-
-
-def again(folder: Path, manifest: manifests.Manifest) -> manifests.QualityGates:
-    """Return how near a finished model is to the float vectors that were kept when it was made.
-
-    Needs no torch: what can have changed since is this machine and the libraries on it.
-    """
-    reference: Vectors = np.load(folder / manifests.REFERENCE, allow_pickle=False)
-    return measure(reference, rows(folder, manifest, kept_texts(folder)))
 
 
 def kept_texts(folder: Path | Traversable) -> list[str]:

@@ -1,16 +1,9 @@
-"""The compiled provider: a model as ONNX in this process, computed on a few threads of its own.
-
-A compiled model in this process: onnxruntime and a tokeniser, no torch.
+"""The compiled provider: a model as ONNX in this process, without torch, on threads of its own.
 
 One session serves all threads: it has no threads of its own and is called from several at once,
-which on two cores was 1.2 to 1.7 times as fast as one call spread over both. Nothing here knows of
-the loop; `compiled.py` says which thread does what.
-
-Threads that take the most urgent work first, and nothing that nobody waits for any more.
-
-`runtime.threads.Threads` was not taken because its queue knows no order but that of arrival.
-
-What a compiled model did: counters for `status`, kept on the loop's thread.
+which on two cores was 1.2 to 1.7 times as fast as one call spread over both. The threads take the
+most urgent call first; `runtime.threads.Threads` was not taken because its queue knows no order but
+that of arrival.
 """
 
 from __future__ import annotations
@@ -20,11 +13,11 @@ import heapq
 import logging
 import os
 import threading
-from collections import Counter, deque
-from concurrent.futures import Future
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import count, pairwise
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -37,7 +30,7 @@ from cortex_actors.embedding.provider import (
     refusal,
     require_texts,
 )
-from cortex_actors.embedding.tokens import TokenPiece, WordPieces, micro_batches, padding, pooled
+from cortex_actors.embedding.tokens import TokenPiece, WordPieces, micro_batches, pooled
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from cortex_actors.runtime.child import cores
 
@@ -54,7 +47,7 @@ if TYPE_CHECKING:
 #: Padded tokens computed at once; the best of the table in benchmarks/README.md.
 BATCH_TOKENS = 256
 
-#: What the session is told. Waiting threads sleep and do not spin: the daemon is not alone.
+#: Options of the session. Waiting threads sleep and do not spin: the daemon is not alone.
 _ENTRIES = {"session.intra_op.allow_spinning": "0", "session.inter_op.allow_spinning": "0"}
 
 #: onnxruntime's severity "error": its warnings are about graphs, and no user could mend one.
@@ -133,7 +126,7 @@ class Runner:
                 raise EmbedderDown(
                     f"the compiled model {self._manifest.model_id} answered {len(batch)} texts "
                     f"with rows of shape {some.shape} where ({len(batch)}, {dimension}) was due; "
-                    "`cortex model verify` says whether its files are whole"
+                    "`cortex doctor` says whether its files are whole"
                 )
             rows[batch] = some
         owners = [piece.owner for piece in begun.pieces]
@@ -189,50 +182,36 @@ class ThreadLanes:
     come is the first to go. Calls should be short, because that is how long an urgent one waits.
     """
 
-    def __init__(self, name: str, limit: int, *, clock: Clock) -> None:
+    def __init__(self, name: str, limit: int) -> None:
         self.name = name
         self.limit = limit
         #: How many calls are in a thread now.
         self.running = 0
-        self._clock = clock
-        self._changed = threading.Condition()
+        self._pool = ThreadPoolExecutor(limit, thread_name_prefix=name)
+        self._lock = threading.Lock()
         self._heap: list[_EmbedCall] = []
         self._numbers: Iterator[int] = count()
         self._closed = False
-        self._threads = {
-            threading.Thread(target=self._work, name=f"{name}-{number}", args=(end,)): end
-            for number, end in enumerate((Future[None]() for _ in range(limit)), 1)
-        }
-        for thread in self._threads:
-            thread.start()
 
     @property
     def waiting(self) -> int:
         """Return how many calls wait for a thread."""
         return len(self._heap)
 
-    async def run(
-        self,
-        calls: Sequence[Callable[[], R]],
-        *,
-        urgent: bool,
-        waited: Callable[[float], None] | None = None,
-    ) -> list[R]:
+    async def run(self, calls: Sequence[Callable[[], R]], *, urgent: bool) -> list[R]:
         """Run blocking calls in the threads and return their results in order.
 
         Once one of them fails, or the awaiting task is cancelled, those that have not begun never
         will; those that run go on to their end, and their results are dropped. Raises what the
-        first one raised that failed, and `EmbedderDown` after `close`. `waited` is told how many
-        seconds each call stood in the queue.
+        first one raised that failed, and `EmbedderDown` after `close`.
         """
-        now = self._clock.monotonic()
-        jobs = [_EmbedCall(not urgent, next(self._numbers), call, now) for call in calls]
-        with self._changed:
+        jobs = [_EmbedCall(not urgent, next(self._numbers), call) for call in calls]
+        with self._lock:
             if self._closed:
                 raise self._refusal()
             for job in jobs:
                 heapq.heappush(self._heap, job)
-            self._changed.notify(len(jobs))
+                self._pool.submit(self._run_first)
         answers = [asyncio.wrap_future(job.answer) for job in jobs]
         try:
             # A list of futures and no `gather` of tasks: cancelling must not reach into a thread.
@@ -241,10 +220,8 @@ class ThreadLanes:
             for job, answer in zip(jobs, answers, strict=True):
                 job.answer.cancel()  # in vain once it has begun
                 if not answer.cancel() and not answer.cancelled():
-                    answer.exception()  # looked at: the first failure stands for all
-                if waited is not None and job.waited is not None:
-                    waited(job.waited)
-            with self._changed:  # the threads need not come upon what nobody waits for
+                    answer.exception()  # looked at: the first failure is raised for all
+            with self._lock:  # the threads need not come upon what no caller waits for
                 if any(job.answer.cancelled() for job in self._heap):
                     self._heap = [job for job in self._heap if not job.answer.cancelled()]
                     heapq.heapify(self._heap)
@@ -254,59 +231,46 @@ class ThreadLanes:
 
         A thread that is still in a call after `deadline` seconds ends when that call does.
         """
-        with self._changed:
+        with self._lock:
             self._closed = True
             dropped, self._heap = self._heap, []
-            self._changed.notify_all()
         for job in dropped:
             job.answer.set_exception(self._refusal())
-        ends = [asyncio.wrap_future(end) for end in self._threads.values()]
-        _, late = await asyncio.wait(ends, timeout=deadline)
-        if late:
-            log.warning(
-                "%d of %d threads %r still work after %g s and end when they are done",
-                *(len(late), self.limit, self.name, deadline),
-            )
-            return False
-        for thread in self._threads:
-            thread.join()  # they have said good-bye: microseconds
-        return True
+        ended = asyncio.ensure_future(asyncio.to_thread(self._pool.shutdown))
+        await asyncio.wait({ended}, timeout=deadline)
+        if not ended.done():
+            message = "the threads %r still work after %g s and end when they are done"
+            log.warning(message, self.name, deadline)
+        return ended.done()
 
-    def _work(self, end: Future[None]) -> None:
-        """Run one call after the other, in a thread, until closed."""
-        while (job := self._take()) is not None:
-            result: Any = None
-            error: BaseException | None = None
-            try:
-                result = job.call()
-            except Exception as raised:  # noqa: BLE001 - the asker's, whatever it is
-                error = raised
-            except BaseException as raised:  # noqa: BLE001 - a panic of a library in Rust is one
-                error = EmbedderDown(f"the embedding model broke off: {raised}")
-                error.__cause__ = raised
-            with self._changed:
-                self.running -= 1
-            if error is None:
-                job.answer.set_result(result)
+    def _run_first(self) -> None:
+        """Run the most urgent call that waits, in a thread; there is one of these for each call."""
+        with self._lock:
+            while self._heap:
+                job = heapq.heappop(self._heap)
+                if job.answer.set_running_or_notify_cancel():
+                    break
             else:
-                job.answer.set_exception(error)
-            del job, result, error  # an idle thread must keep nothing alive
-        end.set_result(None)
-
-    def _take(self) -> _EmbedCall | None:
-        """Return the next job, once there is one; None when there will be none."""
-        with self._changed:
-            while not self._closed or self._heap:
-                if not self._heap:
-                    self._changed.wait()
-                elif (job := heapq.heappop(self._heap)).answer.set_running_or_notify_cancel():
-                    self.running += 1
-                    job.waited = self._clock.monotonic() - job.at
-                    return job
-            return None
+                return
+            self.running += 1
+        result: Any = None
+        error: BaseException | None = None
+        try:
+            result = job.call()
+        except Exception as raised:  # noqa: BLE001 - the asker's, whatever it is
+            error = raised
+        except BaseException as raised:  # noqa: BLE001 - a panic of a library in Rust is one
+            error = EmbedderDown(f"the embedding model broke off: {raised}")
+            error.__cause__ = raised
+        with self._lock:
+            self.running -= 1
+        if error is None:
+            job.answer.set_result(result)
+        else:
+            job.answer.set_exception(error)
 
     def _refusal(self) -> EmbedderDown:
-        return EmbedderDown("the embedding model was let go of; ask again when it is back")
+        return EmbedderDown("the embedding model is not loaded any more; ask again when it is back")
 
 
 @dataclass(order=True, slots=True)
@@ -316,80 +280,7 @@ class _EmbedCall:
     patient: bool
     number: int
     call: Callable[[], Any] = field(compare=False)
-    #: When it was put into the queue, and the seconds it stood there; None until it begins.
-    at: float = field(compare=False)
-    waited: float | None = field(compare=False, default=None)
     answer: Future[Any] = field(compare=False, default_factory=Future)
-
-
-#: Seconds over which tokens are counted for "tokens a second".
-MINUTE = 60.0
-
-#: Queue waits that are remembered for their percentiles.
-WAITS = 1_000
-
-
-class Meter:
-    """Counts texts, tokens and batches, and how long micro-batches stood in the queue."""
-
-    def __init__(self, clock: Clock) -> None:
-        self._clock = clock
-        #: By the names of `counters`.
-        self._counts = Counter[str](texts=0, tokens=0, pieces=0, split=0, batches=0)
-        self._padding = 0
-        #: (when, tokens) of the last minute's requests.
-        self._lately: deque[tuple[float, int]] = deque()
-        self._waits: deque[float] = deque(maxlen=WAITS)
-
-    def embedded(self, begun: Begun) -> None:
-        """Count a request that was answered."""
-        lengths = [len(piece.ids) for piece in begun.pieces]
-        owners = [piece.owner for piece in begun.pieces]
-        self._counts.update(
-            texts=len(set(owners)),
-            split=len({a for a, b in pairwise(owners) if a == b}),
-            pieces=len(owners),
-            tokens=sum(lengths),
-            batches=len(begun.batches),
-        )
-        self._padding += padding(lengths, begun.batches)
-        self._lately.append((self._clock.monotonic(), sum(lengths)))
-        self._forget()
-
-    def waited(self, seconds: float) -> None:
-        """Remember how long a micro-batch stood in the queue."""
-        self._waits.append(seconds)
-
-    @property
-    def counters(self) -> Mapping[str, int]:
-        """Return all of it in whole numbers, under the names that `status` shows.
-
-        `tokens` are those computed, special ones included and padding not; `padding_percent` is
-        padding's share of what was computed; waits are microseconds, of the last 1,000.
-        """
-        self._forget()
-        waits = sorted(self._waits)
-        batches, computed = self._counts["batches"], self._counts["tokens"] + self._padding
-        return {
-            **self._counts,
-            "tokens_per_s": round(sum(tokens for _, tokens in self._lately) / MINUTE),
-            "batch_tokens": round(computed / batches) if batches else 0,
-            "padding_percent": round(100 * self._padding / computed) if computed else 0,
-            "wait_p50_us": _percentile(waits, 0.50),
-            "wait_p99_us": _percentile(waits, 0.99),
-        }
-
-    def _forget(self) -> None:
-        since = self._clock.monotonic() - MINUTE
-        while self._lately and self._lately[0][0] < since:
-            self._lately.popleft()
-
-
-def _percentile(waits: list[float], part: float) -> int:
-    """Return that percentile of sorted seconds in microseconds; 0 of none."""
-    if not waits:
-        return 0
-    return round(waits[min(len(waits) - 1, int(part * len(waits)))] * 1_000_000)
 
 
 #: Texts of one patient request: enough to fill the threads with texts of like length.
@@ -402,17 +293,17 @@ CLOSE_DEADLINE = 10.0
 class CompiledProvider(KeptProvider):
     """A folder that `embedding.manifest` vouches for, behind the port.
 
-    A request is cut into micro-batches, which the threads take in turn: a person's question waits
-    for those that are being computed and overtakes all others. Whoever stops waiting for a request
-    has the rest of it dropped. A folder that is not what its manifest says, or a library that is
-    not installed, makes it `missing`; any other failure to load makes it `down`, and it is tried
-    again after 1 to 60 seconds.
+    A request is cut into micro-batches, which the threads compute one after another: a person's
+    question waits for those that are being computed and overtakes all others. The rest of a request
+    is dropped when its caller stops waiting. A folder that is not what its manifest says, or a
+    library that is not installed, makes it `missing`; any other failure to load makes it `down`,
+    and it is tried again after 1 to 60 seconds.
 
     Args:
         folder: where the model lies.
         manifest: what it said when the provider was chosen; checked again with every hash when the
             model is loaded.
-        clock: measures how long micro-batches wait, and paces attempts.
+        clock: paces the attempts to load.
         threads: threads that compute; 0 for as many as this process has cores.
         batch_tokens: tokens of a micro-batch, padding included.
 
@@ -433,21 +324,15 @@ class CompiledProvider(KeptProvider):
         self._budget = batch_tokens
         self._lanes: ThreadLanes | None = None
         self._runner: Runner | None = None
-        self._meter = Meter(clock)
+        self._counts = Counter[str](tokens=0, split=0)
         self.model_id, self.dimension = manifest.model_id, manifest.dimension
         self.max_tokens, self.bulk = manifest.max_tokens, BULK
 
     @property
     def counters(self) -> Mapping[str, int]:
-        """Return what `Meter` counts, how often loading was tried again, and the queue now."""
-        lanes = self._lanes
-        return {
-            "restarts": self._restarts,
-            **self._meter.counters,
-            "threads": lanes.limit if lanes else 0,
-            "running": lanes.running if lanes else 0,
-            "waiting": lanes.waiting if lanes else 0,
-        }
+        """Return times that loading was tried again, tokens, texts in windows, calls that wait."""
+        waiting = self._lanes.waiting if self._lanes else 0
+        return {"restarts": self._restarts, **self._counts, "waiting": waiting}
 
     async def start(self) -> None:
         """Begin to load on a thread and return at once; nothing happens if it has begun already.
@@ -455,7 +340,7 @@ class CompiledProvider(KeptProvider):
         One that is `missing` looks again.
         """
         if self._lanes is None:
-            self._lanes = ThreadLanes("embedder", self._limit, clock=self._clock)
+            self._lanes = ThreadLanes("embedder", self._limit)
         self._begin(partial(self._load, self._lanes))
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
@@ -467,7 +352,7 @@ class CompiledProvider(KeptProvider):
         require_texts(texts)
         error, runner, lanes = refusal(self), self._runner, self._lanes
         if error is not None or runner is None or lanes is None:
-            raise error or EmbedderDown(f"the embedding model {self.model_id} was let go of")
+            raise error or EmbedderDown(f"the embedding model {self.model_id} is closed")
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
 
@@ -478,13 +363,14 @@ class CompiledProvider(KeptProvider):
             return begun, [runner.run(begun, begun.batches[0])] if is_one else []
 
         # Cut up on a thread, computed on all of them, put together here.
-        waited = self._meter.waited
-        [(begun, made)] = await lanes.run([begin], urgent=urgent, waited=waited)
+        [(begun, made)] = await lanes.run([begin], urgent=urgent)
         rest = [partial(runner.run, begun, batch) for batch in begun.batches[len(made) :]]
         if rest:
-            made = await lanes.run(rest, urgent=urgent, waited=waited)
+            made = await lanes.run(rest, urgent=urgent)
         rows = runner.end(begun, made, texts=len(texts))
-        self._meter.embedded(begun)
+        windows = Counter(piece.owner for piece in begun.pieces)
+        self._counts["tokens"] += sum(len(piece.ids) for piece in begun.pieces)
+        self._counts["split"] += sum(many > 1 for many in windows.values())
         return rows
 
     async def close(self) -> None:

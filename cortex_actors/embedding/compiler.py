@@ -1,7 +1,7 @@
 """Compiles a model: a low-priority child builds it, and it is moved into place when it is complete.
 
 A model appears in `<home>/models/` by one rename, behind the sync of everything in it; a kill or a
-power cut before that leaves a folder that begins with a dot, which nobody reads and the next
+power cut before that leaves a folder that begins with a dot, which is never read and the next
 compile sweeps away. A file lock lets one process compile at a time.
 """
 
@@ -92,7 +92,7 @@ async def _found_or_made(
     if found is not None:
         return found[1]
     async with _alone(folder, clock=clock, say=say):
-        # Whoever compiled while we waited may have done our work.
+        # Another process that compiled while we waited may have done our work.
         found = await _finished(compiled, folder, model.model_id)
         if found is not None:
             return found[1]
@@ -136,7 +136,7 @@ async def _built(
     except ChildHandlerError as error:
         raise await _refusal(error, model, bench.parent, clock) from error
     except errors.ChildProcessDown as error:
-        how = str(error).partition("; ask again")[0]  # nobody starts this one again
+        how = str(error).partition("; ask again")[0]  # this one is not started again
         raise errors.CompileFailed(
             f"{model.model_id} was not compiled: {how}; try again with: cortex model prepare"
         ) from error
@@ -162,7 +162,7 @@ async def _refusal(
     await _finished(remember)
     return errors.NotCompilable(
         f"{model.model_id} has no compiled form: {said}. It is used in its float form, slower; "
-        "`cortex model use NAME` chooses another model"
+        "`cortex model migrate --to NAME` chooses another model"
     )
 
 
@@ -179,7 +179,7 @@ async def _alone(folder: Path, *, clock: Clock, say: Say) -> AsyncIterator[None]
 
 
 def _opened(folder: Path, held: ExitStack) -> int:
-    """Open the lock's file, which `held` closes: the kernel lets go of it however we end."""
+    """Open the lock's file, which `held` closes: the kernel closes it however we end."""
     with calibration.disk(folder):
         folder.mkdir(mode=calibration.MODE, parents=True, exist_ok=True)
         # No child inherits it, as Python's descriptors are.
@@ -210,7 +210,7 @@ async def _to_the_end(work: Coroutine[Any, Any, T]) -> T:
 
 
 def _hear(say: Say, line: str) -> None:
-    """Pass on the steps; what libraries print is of use only to whoever looks for it."""
+    """Pass on the steps; what libraries print goes to the debug log."""
     if line.startswith(PROGRESS):
         say(line.removeprefix(PROGRESS))
     elif line.strip():

@@ -1,4 +1,4 @@
-"""Which provider stands behind a model: the ledger's choice, or else the settings'.
+"""Which provider a model has: the ledger's choice, or else the settings'.
 
 A model that a home's vectors were made with and that is not on this machine any more.
 
@@ -93,7 +93,7 @@ class _AtOnce:
         return self.state
 
     async def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Do nothing: there is nothing to close."""
 
 
 class HashingProvider(_AtOnce):
@@ -170,7 +170,7 @@ def _features(text: str) -> Iterator[tuple[str, int]]:
 def _place(feature: str) -> tuple[int, int]:
     """Return where a feature counts, and whether it adds or takes away.
 
-    blake2b, because Python's own `hash` is seeded anew in every process.
+    blake2b, because Python's own `hash` has another seed in every process.
     """
     digest = blake2b(feature.encode(), digest_size=8).digest()
     number = int.from_bytes(digest, "big")
@@ -178,7 +178,7 @@ def _place(feature: str) -> tuple[int, int]:
 
 
 class AbsentProvider(_AtOnce):
-    """Stands for the model under its own id, so that its vectors are never compared with others.
+    """Keeps a missing model's own id, so that its vectors are never compared with others.
 
     What is stored can still be searched by words; whatever would be embedded waits.
     """
@@ -209,7 +209,7 @@ class Doing(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Making:
-    """A compile that is under way: of which float model, since when, and its last step."""
+    """A compile that runs: of which float model, since when, and its last step."""
 
     source: str
     #: UTC microseconds.
@@ -273,7 +273,7 @@ class Seat(Protocol):
         """
 
     async def take(self, chosen: ChosenModel, provider: Provider) -> None:
-        """Let another model answer, and start anew whoever was handed the one before.
+        """Let another model answer, and restart the actors that hold the one before.
 
         Returns once the new one answers. The provider before is closed.
         """
@@ -292,7 +292,7 @@ def is_compiled(model_id: str) -> bool:
 #: What a hashing provider's name begins with; the rest is how long its vectors are.
 _HASHING = "hashing-v1-"
 
-#: The word that stands for the hashing model of the usual length.
+#: The word that means the hashing model of the usual length.
 _PLAIN = "hashing"
 
 #: The providers there are.
@@ -313,7 +313,7 @@ def provider_for(
     """Return the provider of a model, not started yet.
 
     A model that is not on this machine is a state of the provider and no error here, so that the
-    daemon starts, keeps what it is told and says what is missing. A compiled model whose folder is
+    daemon starts, keeps what it gets and says what is missing. A compiled model whose folder is
     lost or damaged is missing, too: the float model it was made of is another vector space. Whether
     the provider's id is the one that was chosen is for the caller to compare. Reads some small
     files, and all of a compiled model (20 ms).
@@ -369,7 +369,7 @@ def is_hashing(name: str) -> bool:
 
 
 def no_hashing(name: str) -> AbsentProvider:
-    """Return what stands for a hashing model that cannot be."""
+    """Return the provider of a hashing model that cannot be."""
     return AbsentProvider(
         name,
         0,

@@ -260,7 +260,7 @@ def forget(models: Path, source: str) -> None:
 
 
 def refused(models: Path, source: str) -> str | None:
-    """Return why a float model has no compiled form; None when nobody has found that out.
+    """Return why a float model has no compiled form; None when that is not known.
 
     Blocks for a moment: it reads some small files.
     """

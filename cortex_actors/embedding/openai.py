@@ -244,11 +244,9 @@ class OpenAIProvider(KeptProvider):
         )
 
     def _required(self) -> EndpointClient:
-        """Return what asks the endpoint, unless it was let go of."""
+        """Return what asks the endpoint, unless it was closed."""
         if self._client is None:
-            raise errors.EmbedderDown(
-                f"the embedding model {self.model_id} was let go of; ask again"
-            )
+            raise errors.EmbedderDown(f"the embedding model {self.model_id} is closed; ask again")
         return self._client
 
     async def _asked(self, pieces: Sequence[str], until: float) -> Vectors:
@@ -292,7 +290,7 @@ class OpenAIProvider(KeptProvider):
             raise
 
     async def _watch(self) -> None:
-        """Look whether it works; then again after a while, or when somebody had trouble."""
+        """Look whether it works; then again after a while, or when a caller had trouble."""
         while True:
             self._trouble.clear()
             wait = await self._look()

@@ -3,28 +3,19 @@
 hears   -
 says    -
 asks    -
-keeps   the texts in hand and who waits for them (lost on a crash; their askers are told, and what
-        was not embedded is asked for again), the refused texts of late and counts
-
-Which texts are embedded next: a pure line of texts, told the time by its owner.
-
-Texts that the embedder has refused, remembered for a while: a pure table, told the time.
-
-What the pool counts: batches by size and cause, how long texts waited, how fast it went.
+keeps   the texts that wait or are embedded, and their callers (lost on a crash: the callers get an
+        error, and what was not embedded is asked for again); counts
 """
 
 from __future__ import annotations
 
 import asyncio
-import math
 from collections import Counter, OrderedDict, deque
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cortex_actors.embedding.provider import (
     ProviderState,
-    digest,
     refusal,
     require_model,
     require_texts,
@@ -45,32 +36,11 @@ if TYPE_CHECKING:
 Request: TypeAlias = OrderedDict[str, None]
 
 
-class Cause(StrEnum):
-    """Why a batch goes now."""
-
-    #: As many texts were together as were waited for.
-    ITEMS = "items"
-    #: The oldest text has waited long enough.
-    TIME = "time"
-    #: Somebody waits for it.
-    URGENT = "urgent"
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """Texts that are embedded together."""
-
-    texts: list[str]
-    cause: Cause
-    #: Seconds that each of them has waited.
-    waited: list[float]
-
-
 class EmbeddingQueue:
     """Texts that wait for the embedder, each of them once.
 
-    Texts that nobody watches wait until `items` are together or the oldest has waited `seconds`;
-    then up to `bulk` of them go at once (never fewer than `items`), one from each request in turn,
+    Texts that no person waits for go when `items` are together or the oldest has waited `seconds`:
+    up to `bulk` of them go at once (never fewer than `items`), one from each request in turn,
     so that a request of five is not kept waiting by one of five thousand; the texts of a request
     keep their order. Urgent texts are another lane: they are due at once and go alone with their
     like, because a batch of twenty costs a waiting person twenty times the time of one. Times are
@@ -113,16 +83,13 @@ class EmbeddingQueue:
             self._turns.append(request)
             self._request_of.update(dict.fromkeys(new, request))
 
-    def take(self, at: float, *, urgent: bool) -> Batch | None:
-        """Return what a lane is to embed now and let go of it; None when nothing is due."""
+    def take(self, at: float, *, urgent: bool) -> list[str]:
+        """Remove and return the texts that a lane is to embed now; none when nothing is due."""
         if self.due(at, urgent=urgent) != 0.0:
-            return None
+            return []
         lane = self._urgent if urgent else self._patient
-        cause = Cause.ITEMS if len(lane) >= self._items else Cause.TIME
-        if urgent:
-            cause, texts = Cause.URGENT, list(lane)[: self._items]
-        else:
-            texts = []
+        texts = list(lane)[: self._items] if urgent else []
+        if not urgent:
             while len(texts) < min(self._bulk, len(lane)):
                 # One text of the request whose turn it is, which is over with that.
                 if request := self._turns[0]:
@@ -132,7 +99,9 @@ class EmbeddingQueue:
                     texts.append(text)
                 else:
                     self._turns.popleft()
-        return Batch(texts, cause, [max(0.0, at - lane.pop(text)) for text in texts])
+        for text in texts:
+            del lane[text]
+        return texts
 
     def due(self, at: float, *, urgent: bool) -> float | None:
         """Return the seconds until a batch must go: 0.0 is now, None when no text waits."""
@@ -148,136 +117,8 @@ class EmbeddingQueue:
     def __contains__(self, text: object) -> bool:
         return text in self._urgent or text in self._patient
 
-    @property
-    def urgent(self) -> int:
-        """Return how many urgent texts wait."""
-        return len(self._urgent)
-
     def __len__(self) -> int:
         return len(self._urgent) + len(self._patient)
-
-
-#: Seconds for which a text is not tried again after its first refusal: a model that was confused
-#: for a moment must not cost a good text more than that.
-FIRST = 30.0
-
-#: Seconds after which a text is tried again however often it was refused.
-LONGEST = 3_600.0
-
-#: Texts remembered; the oldest is forgotten, and costs its batch some attempts once more.
-ENTRIES = 1_000
-
-
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """A text's last refusal."""
-
-    error: BadInput
-    pause: float
-    until: float
-
-
-class Poison:
-    """Refuses a text that was refused, for 30 s and then twice as long each time, up to an hour.
-
-    Without it a text that stays in somebody's backlog fails its batch with each look at that
-    backlog, and finding it again costs some requests each time. Texts are known by their SHA-256,
-    so that none of them is kept.
-    """
-
-    def __init__(self) -> None:
-        self._refusals: OrderedDict[bytes, _Refusal] = OrderedDict()
-
-    def remember(self, text: str, error: BadInput, at: float) -> None:
-        """Note that the embedder has refused a text."""
-        key = digest(text)
-        before = self._refusals.pop(key, None)
-        pause = FIRST if before is None else min(2 * before.pause, LONGEST)
-        self._refusals[key] = _Refusal(error, pause, at + pause)
-        while len(self._refusals) > ENTRIES:
-            self._refusals.popitem(last=False)
-
-    def forgive(self, text: str) -> None:
-        """Forget a text's refusals, because it has been embedded."""
-        if self._refusals:
-            self._refusals.pop(digest(text), None)
-
-    def refused(self, text: str, at: float) -> BadInput | None:
-        """Return why a text is not worth a try now; None when it is."""
-        if not self._refusals:
-            return None
-        found = self._refusals.get(digest(text))
-        return None if found is None or at >= found.until else found.error
-
-    def __len__(self) -> int:
-        return len(self._refusals)
-
-
-#: Upper ends of the classes in which batch sizes are counted; a larger one counts as the last.
-SIZES = (1, 2, 5, 10, 20, 50, 100, 200)
-
-#: Waits of a lane of which percentiles are told: the last ones, so that yesterday's are forgotten.
-WAITS = 1_000
-
-#: Percentiles of the waits that are told.
-_SHARES = (50, 99)
-
-#: Milliseconds in a second.
-_MS = 1_000
-
-
-class PoolTally:
-    """Counts of one pool's life; every method takes the monotonic time where it needs one."""
-
-    def __init__(self) -> None:
-        #: What is only counted, by the names of `PoolInfo`.
-        self.counts = Counter[str]()
-        #: How many batches are with the provider now.
-        self.in_flight = 0
-        self._sizes: Counter[int] = Counter()
-        self._causes: Counter[Cause] = Counter()
-        self._waits = {urgent: deque[float](maxlen=WAITS) for urgent in (True, False)}
-        self._since = self._busy = 0.0
-
-    def begin(self, batch: Batch, at: float) -> None:
-        """Note that a batch goes to the provider."""
-        self.counts["batches"] += 1
-        self._causes[batch.cause] += 1
-        size = next((end for end in SIZES if len(batch.texts) <= end), SIZES[-1])
-        self._sizes[size] += 1
-        self._waits[batch.cause is Cause.URGENT].extend(batch.waited)
-        if self.in_flight == 0:
-            self._since = at
-        self.in_flight += 1
-
-    def end(self, at: float) -> None:
-        """Note that a batch has come back."""
-        self.in_flight -= 1
-        if self.in_flight == 0:
-            self._busy += at - self._since
-
-    def busy(self, at: float) -> float:
-        """Return the seconds in which at least one batch was with the provider."""
-        return self._busy + (at - self._since if self.in_flight else 0.0)
-
-    @property
-    def flushes(self) -> Mapping[str, int]:
-        """Return how many batches went for each cause."""
-        return {str(cause): self._causes[cause] for cause in Cause}
-
-    @property
-    def sizes(self) -> Mapping[str, int]:
-        """Return how many batches had how many texts: `20` counts those of 11 to 20."""
-        return {str(end): self._sizes[end] for end in SIZES if self._sizes[end]}
-
-    def waited_ms(self, *, urgent: bool) -> Mapping[str, float]:
-        """Return how long a lane's last texts waited to go, milliseconds; empty before the first.
-
-        The nearest rank, so that every figure is a wait that somebody had.
-        """
-        waits = sorted(self._waits[urgent])
-        ranks = {share: math.ceil(share * len(waits) / 100) - 1 for share in _SHARES if waits}
-        return {f"p{share}": round(waits[rank] * _MS, 3) for share, rank in ranks.items()}
 
 
 #: States that end without anybody's help: the owner of a model that is down restarts it.
@@ -289,34 +130,16 @@ LOOK = 0.25
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolInfo:
-    """What the pool has in hand and has done since it started."""
+    """What the pool has to do, and what it has done since it started."""
 
-    #: Texts that wait, and how many of them are urgent.
+    #: Texts that wait, and texts that are with the model now.
     waiting: int
-    waiting_urgent: int
-    #: Texts and batches that are with the model now.
     in_flight: int
-    batches_in_flight: int
-    #: Batches so far; texts with a vector, and without one.
-    batches: int = 0
+    #: Texts with a vector, and without one.
     embedded: int = 0
     failed: int = 0
-    #: Texts that joined an equal one in hand, and those refused without another try.
+    #: Texts that joined an equal one.
     joined: int = 0
-    spared: int = 0
-    #: Refused texts that are remembered.
-    poison: int
-    #: Batches by cause, and by size: `20` counts those of 11 to 20 texts.
-    flushes: Mapping[str, int]
-    sizes: Mapping[str, int]
-    #: How long the last texts waited to go, milliseconds: p50 and p99 of each lane.
-    waited_urgent_ms: Mapping[str, float]
-    waited_patient_ms: Mapping[str, float]
-    #: Seconds in which the model had a batch, and what it did in each of them; tokens are 0 where
-    #: the model does not count them.
-    busy_s: float
-    texts_per_s: float
-    tokens_per_s: float
 
 
 class Pool(AsyncioActor):
@@ -324,11 +147,11 @@ class Pool(AsyncioActor):
 
     Two lanes, one batch of each in flight: patient texts, of which as many go at once as the
     provider likes best when many wait, and urgent ones, which flush at once and never wait for a
-    place behind a patient batch. Equal texts in hand are embedded once. A text the provider refuses
-    fails alone, and for a while without being tried again; a provider that is down fails the
-    callers of that batch and nobody else, and the pool lives on. What a caller asked for is
-    embedded even if it has stopped waiting: it will ask again, and a cache in between then has the
-    answer. A crash leaves the loaded model where it is; only a stop lets go of it.
+    place behind a patient batch. Equal texts that wait or run are embedded once. A text that the
+    provider refuses fails alone; a provider that is down fails the callers of that batch only, and
+    the pool lives on. What a caller asked for is embedded even if it has stopped waiting: it will
+    ask again, and a cache in between then has the answer. A crash leaves the model loaded; only a
+    stop closes it.
     """
 
     #: Requests not yet sorted into a batch, which takes microseconds; who asks faster waits.
@@ -345,12 +168,11 @@ class Pool(AsyncioActor):
         self._provider = provider
         self._clock = clock
         self._line = EmbeddingQueue(items=items, seconds=seconds, limit=limit, bulk=provider.bulk)
-        # Every text in hand, waiting or in flight.
+        # Every text that waits or is embedded now.
         self._outcomes: dict[str, asyncio.Future[Outcome]] = {}
         self._bells = {urgent: asyncio.Event() for urgent in (True, False)}
-        self._poison = Poison()
-        self._tally = PoolTally()
-        self._tokens_before = provider.counters.get("tokens", 0)
+        #: By the names of `PoolInfo`.
+        self._counts = Counter[str]()
 
     async def on_start(self) -> None:  # type: ignore[override]  # may be async here
         """Let the provider begin to load, and wait for texts; runs in the actor's task."""
@@ -359,7 +181,7 @@ class Pool(AsyncioActor):
         self.spawn(self._work(urgent=False), name="pool-patient")
 
     async def on_stop(self) -> None:  # type: ignore[override]  # as above
-        """Let go of the model; runs in the actor's task, not after a crash."""
+        """Close the model; runs in the actor's task, not after a crash."""
         await self._provider.close()
 
     @deferred
@@ -385,35 +207,16 @@ class Pool(AsyncioActor):
         if not texts:
             return []
         await self._ready(patience)
-        at = self._clock.monotonic()
-        refused = {text: why for text in texts if (why := self._poison.refused(text, at))}
-        self._tally.counts["spared"] += len(refused)
-        coming = self._want([text for text in texts if text not in refused], urgent=urgent, at=at)
-        if coming:
-            # `wait`, because `gather` would cancel what other callers share if this one were.
-            await asyncio.wait(coming.values())
-        return [refused[text] if text in refused else coming[text].result() for text in texts]
+        coming = self._want(texts, urgent=urgent)
+        # `wait`, because `gather` would cancel what other callers share if this one were.
+        await asyncio.wait(coming.values())
+        return [coming[text].result() for text in texts]
 
     def describe(self) -> PoolInfo:
-        """Return what it has in hand and has done since it started."""
-        tally, at = self._tally, self._clock.monotonic()
-        busy = tally.busy(at)
-        tokens = self._provider.counters.get("tokens", 0) - self._tokens_before
-        return PoolInfo(
-            waiting=len(self._line),
-            waiting_urgent=self._line.urgent,
-            in_flight=len(self._outcomes) - len(self._line),
-            batches_in_flight=tally.in_flight,
-            poison=len(self._poison),
-            flushes=tally.flushes,
-            sizes=tally.sizes,
-            waited_urgent_ms=tally.waited_ms(urgent=True),
-            waited_patient_ms=tally.waited_ms(urgent=False),
-            busy_s=round(busy, 3),
-            texts_per_s=round(tally.counts["embedded"] / busy, 1) if busy else 0.0,
-            tokens_per_s=round(tokens / busy, 1) if busy else 0.0,
-            **tally.counts,
-        )
+        """Return what it has to do and has done since it started."""
+        waiting = len(self._line)
+        in_flight = len(self._outcomes) - waiting
+        return PoolInfo(waiting=waiting, in_flight=in_flight, **self._counts)
 
     async def _ready(self, patience: float) -> None:
         """Wait for a model that is loading or being restarted; raise why there is none."""
@@ -429,17 +232,15 @@ class Pool(AsyncioActor):
             if self._provider.state is ProviderState.DOWN:
                 await self._clock.sleep(LOOK)
 
-    def _want(
-        self, texts: Sequence[str], *, urgent: bool, at: float
-    ) -> Mapping[str, asyncio.Future[Outcome]]:
+    def _want(self, texts: Sequence[str], *, urgent: bool) -> Mapping[str, asyncio.Future[Outcome]]:
         """Put into the line what is not in flight, and return each text's outcome to come."""
         waits = [text for text in texts if text not in self._outcomes or text in self._line]
-        self._line.add(waits, urgent=urgent, at=at)
+        self._line.add(waits, urgent=urgent, at=self._clock.monotonic())
         self._bells[urgent].set()
         loop = asyncio.get_running_loop()
         for text in dict.fromkeys(texts):
             if text in self._outcomes:
-                self._tally.counts["joined"] += 1
+                self._counts["joined"] += 1
             else:
                 self._outcomes[text] = loop.create_future()
         return {text: self._outcomes[text] for text in texts}
@@ -447,24 +248,19 @@ class Pool(AsyncioActor):
     async def _work(self, *, urgent: bool) -> None:
         """Embed one batch of a lane after the other, for ever."""
         while True:
-            batch = await self._next(urgent=urgent)
-            self._tally.begin(batch, self._clock.monotonic())
-            try:
-                await self._try(batch.texts, urgent=urgent)
-            finally:
-                self._tally.end(self._clock.monotonic())
+            await self._try(await self._next(urgent=urgent), urgent=urgent)
 
-    async def _next(self, *, urgent: bool) -> Batch:
+    async def _next(self, *, urgent: bool) -> list[str]:
         """Return a lane's next batch when it is due."""
         bell = self._bells[urgent]
-        while not (batch := self._line.take(self._clock.monotonic(), urgent=urgent)):
+        while not (texts := self._line.take(self._clock.monotonic(), urgent=urgent)):
             bell.clear()
             due = self._line.due(self._clock.monotonic(), urgent=urgent)
             await within(self._clock, due, bell.wait())
-        return batch
+        return texts
 
     async def _try(self, texts: Sequence[str], *, urgent: bool) -> None:
-        """Settle each text; halve the batch until a refused text stands alone."""
+        """Settle each text; halve the batch until a refused text is alone."""
         try:
             rows = await self._provider.embed(texts, urgent=urgent)
         except BadInput as error:
@@ -473,7 +269,6 @@ class Pool(AsyncioActor):
                 await self._try(texts[:half], urgent=urgent)
                 await self._try(texts[half:], urgent=urgent)
                 return
-            self._poison.remember(texts[0], error, self._clock.monotonic())
             self._settle(texts, [error])
         except CortexError as error:
             self._settle(texts, [error] * len(texts))
@@ -483,9 +278,5 @@ class Pool(AsyncioActor):
     def _settle(self, texts: Sequence[str], outcomes: Iterable[Outcome]) -> None:
         """Tell everybody who waits for these texts what became of them."""
         for text, outcome in zip(texts, outcomes, strict=True):
-            if isinstance(outcome, CortexError):
-                self._tally.counts["failed"] += 1
-            else:
-                self._tally.counts["embedded"] += 1
-                self._poison.forgive(text)
+            self._counts["failed" if isinstance(outcome, CortexError) else "embedded"] += 1
             self._outcomes.pop(text).set_result(outcome)

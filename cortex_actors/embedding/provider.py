@@ -45,7 +45,7 @@ class ProviderState(StrEnum):
     READY = "ready"
     #: Away, and being mended by its owner.
     DOWN = "down"
-    #: Will not come by itself: somebody has to change a setting or the installation.
+    #: Will not come by itself: a person has to change a setting or the installation.
     MISSING = "missing"
 
 
@@ -63,7 +63,7 @@ class Provider(Protocol):
     dimension: int
     #: Tokens the model reads at once; a longer text is the mean of its windows.
     max_tokens: int
-    #: Texts of one request that suit the model, when nobody waits for them.
+    #: Texts of one request that suit the model, when no person waits for them.
     bulk: int
     #: Whether it can embed now.
     state: ProviderState
@@ -87,12 +87,12 @@ class Provider(Protocol):
 
         `urgent` is for texts that a person waits for: where the model can, they overtake others.
 
-        Raises `BadInput` when a text cannot be embedded, whoever tries again; `EmbedderLoading`,
+        Raises `BadInput` when a text cannot be embedded at any time; `EmbedderLoading`,
         `ModelMissing` or another `EmbedderDown` when the texts are not to blame.
         """
 
     async def close(self) -> None:
-        """Let go of the model; `start` may be called again."""
+        """Close the model; `start` may be called again."""
 
 
 class KeptProvider:

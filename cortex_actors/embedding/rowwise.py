@@ -70,7 +70,7 @@ class _Graph:
         for node in graph.node:
             for value in node.input:
                 self._takers.setdefault(value, []).append(node)
-        #: Name of a node's first output -> what stands in its place.
+        #: Name of a node's first output -> what takes its place.
         self._instead: dict[str, list[Any]] = {}
 
     def rewrite(self) -> None:

@@ -16,9 +16,9 @@ text: twenty sections in the order in which they come were 2.1 times the tokens 
 are sorted by length before they are put together, and what is put together is limited by tokens and
 not by pieces: small enough to stay in a core's cache, large enough to be worth a call.
 
-How many tokens a text has for whoever reads it, counted before it is written into a file.
+How many tokens a text has for its readers, counted before it is written into a file.
 
-No agent's own tokeniser is on this machine, so the shipped embedding model's stands for all of
+No agent's own tokeniser is on this machine, so the shipped embedding model's is used for all of
 them: it cuts English and code into about as many pieces. Where there is none (the hashing provider,
 an installation without the model), four characters are one token, and a character beyond ASCII is
 one by itself.
@@ -117,7 +117,7 @@ def pooled(
 
     `owners` names each row's text. Rows are scaled to length 1 before, because some models only
     give such rows and all are to be pooled alike; the result is scaled again. The row of a text
-    with a single window is that row scaled, to the bit, whatever stands beside it.
+    with a single window is that row scaled, to the bit, whatever is beside it.
     """
     scaled = unit(rows)
     owner = np.asarray(owners, dtype=np.intp)
@@ -181,7 +181,7 @@ def _rank(text: str, place: int) -> int:
     return _WORD if gap else _INSIDE
 
 
-#: Keeps the tokeniser from starting a thread for each core, which nobody would name or count; it
+#: Keeps the tokeniser from starting a thread for each core, without a name and uncounted; it
 #: needs a fiftieth of the model's time, and is called from threads that exist.
 _QUIET = {"TOKENIZERS_PARALLELISM": "false"}
 
@@ -294,15 +294,6 @@ def micro_batches(lengths: Sequence[int], *, budget: int, threads: int) -> list[
             batches.append([number])
             width = lengths[number]
     return batches
-
-
-def padding(lengths: Sequence[int], batches: Sequence[Sequence[int]]) -> int:
-    """Return the tokens of padding that the batches hold."""
-    return sum(
-        len(batch) * max(lengths[number] for number in batch)
-        - sum(lengths[number] for number in batch)
-        for batch in batches
-    )
 
 
 #: Characters of English that are one token, as OpenAI's documentation has it.

@@ -317,7 +317,7 @@ def cutter(model: SentenceTransformer) -> tuple[int, Cut]:
     tokenizer: Any = model.tokenizer
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if hasattr(backend, "to_str"):
-        # A copy: the model's own is told to cut and to fill at each call.
+        # A copy: the model's own changes how it cuts and fills at each call.
         return most, WordPieces(type(backend).from_str(backend.to_str()), most).pieces
 
     def count(text: str) -> int:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 #: What a line of progress on standard error begins with; other lines are the libraries'.
 PROGRESS = "compile: "
 
-#: How much more it yields while it compiles, because somebody else answers meanwhile: a third of
+#: How much more it yields while it compiles, because another model answers meanwhile: a third of
 #: that one's share. Ten more made it starve where others were busy for minutes.
 COMPILING_NICENESS = 5
 
@@ -42,7 +42,7 @@ COMPILING_NICENESS = 5
 #: in fours as in one piece.
 AT_ONCE = 4
 
-#: What a request is told that comes before `load`.
+#: The answer to a request that comes before `load`.
 NOT_LOADED = "the model is not loaded; send `load` first"
 
 
@@ -133,7 +133,7 @@ def main(arguments: Sequence[str], *, niceness: int = child.NICENESS) -> None:
 
 
 def _say(step: str) -> None:
-    """Tell whoever started this process what it does now."""
+    """Say to the process that started this one what it does now."""
     print(f"{PROGRESS}{step}", file=sys.stderr, flush=True)  # noqa: T201 - its way to the daemon
 
 

@@ -93,13 +93,13 @@ class SentenceProvider(KeptProvider):
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return one unit row a text; raises what the port says, and never waits for loading.
 
-        The process serves one request after another, so `urgent` changes nothing here: whoever
-        asks keeps requests short.
+        The process serves one request after another, so `urgent` changes nothing here:
+        callers keep requests short.
         """
         require_texts(texts)
         error = refusal(self)
         if error is not None or self._child is None:
-            raise error or errors.EmbedderDown(f"the embedding model {self.model_id} was let go of")
+            raise error or errors.EmbedderDown(f"the embedding model {self.model_id} is closed")
         body = json.dumps(list(texts), ensure_ascii=False).encode()
         answer, rows = await self._request(self._child, body)
         self._tokens += int(answer["tokens"])

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 class SwitchPosition(StrEnum):
-    """Where the switch stands."""
+    """The position of the switch."""
 
     #: Attempts go through.
     CLOSED = "closed"
@@ -53,7 +53,7 @@ class SwitchPosition(StrEnum):
 class Breaker:
     """Opens after `failures` in a row for `pause` seconds; then one attempt decides.
 
-    Times are monotonic seconds. Every attempt that `admits` lets through must be told with
+    Times are monotonic seconds. The end of every attempt that `admits` lets through is noted with
     `succeeded`, `failed` or `abandoned`; one that began before the switch opened may still come
     back, and then counts like any other.
     """
@@ -63,7 +63,7 @@ class Breaker:
         self._pause = pause
         self._failed = 0
         self._until = 0.0
-        #: Where the switch stands; an open one whose pause is over waits for an attempt.
+        #: The position of the switch; an open one whose pause is over waits for an attempt.
         self.position = SwitchPosition.CLOSED
         #: Why it opened; empty while it is closed.
         self.reason = ""
@@ -82,7 +82,7 @@ class Breaker:
         return f"left alone for {rest:.0f} s more: {self.reason}" if rest else ""
 
     def admits(self, at: float) -> bool:
-        """Return whether an attempt may be made now; with True it is under way."""
+        """Return whether an attempt may be made now; with True it has begun."""
         if self.position is SwitchPosition.CLOSED:
             return True
         if self.position is SwitchPosition.HALF_OPEN or at < self._until:
@@ -124,14 +124,14 @@ class Breaker:
 T = TypeVar("T")
 
 #: Seconds a server may ask to be left alone within one request; for a longer rest the breaker
-#: opens, so that everybody is told at once instead of waiting.
+#: opens, so that every caller gets an error at once instead of waiting.
 LONGEST_WAIT = 20.0
 
 #: Seconds one call may take, with all its requests and repetitions: half of what the watchdog
 #: allows the pool of embeddings.
 LONGEST_CALL = 300.0
 
-#: Seconds between two looks at an endpoint that somebody has to mend.
+#: Seconds between two looks at an endpoint that a person has to repair.
 LOOK_AGAIN = 60.0
 
 
@@ -176,7 +176,7 @@ class EndpointClient(KeptConnections["AsyncClient"]):
         super().__init__(
             "endpoint",
             partial(_client, self.endpoint),
-            gone=partial(EndpointDown, f"{self.endpoint.named} was let go of; ask again"),
+            gone=partial(EndpointDown, f"{self.endpoint.named} is closed; ask again"),
             unmade=partial(_unmade, self.endpoint.named),
         )
         self._clock = clock
@@ -200,7 +200,7 @@ class EndpointClient(KeptConnections["AsyncClient"]):
 
         It takes until the monotonic time `until` in any case. `read` runs on a thread and raises
         `EndpointDown` for an answer that cannot be used. Raises `BadInput` when the server refuses
-        what was sent, `EndpointUnusable` when somebody has to mend something, and `EndpointDown`
+        what was sent, `EndpointUnusable` when a person has to repair something, and `EndpointDown`
         when it cannot be asked now.
         """
         if self._clock.monotonic() >= until:
@@ -225,7 +225,7 @@ class EndpointClient(KeptConnections["AsyncClient"]):
             attempt += 1
             self.retried += 1
             if await within(self._clock, wait, self._closing.wait()):
-                raise EndpointDown(f"{self.endpoint.named} was let go of")
+                raise EndpointDown(f"{self.endpoint.named} is closed")
 
     async def close(self) -> None:
         """Close the connections; who waits for an answer gets `EndpointDown`."""
@@ -280,8 +280,7 @@ class EndpointClient(KeptConnections["AsyncClient"]):
                 asyncio.timeout(seconds),
                 client.stream("POST", self.endpoint.url, content=body) as response,
             ):
-                pieces, now = response.aiter_raw(), self._clock.now()
-                answer = await read_answer(response, pieces, large, most=most, now=now)
+                answer = await read_answer(response, response.aiter_raw(), large, most=most)
         except (TimeoutError, httpx2.TimeoutException) as error:
             raise Passing(f"{where} did not answer within {seconds:g} s") from error
         except httpx2.ConnectError as error:
@@ -364,8 +363,8 @@ class Guard:
 
         How the block ends is what the breaker learns: an error is a failure, but for
         `QuestionRefused`, with which a store shows that it works; a cancellation within the time
-        says nothing, and neither does `LeftAlone`, with which whoever asks tells that the store is
-        not to blame. Whoever limits the time does it inside, so that being late counts. Raises
+        says nothing, and neither does `LeftAlone`, with which the caller says that the store is
+        not to blame. The caller limits the time inside, so that being late counts. Raises
         `LeftAlone` when the store is not asked, and `StoreTimeout` when no place became free in
         time.
         """
@@ -406,7 +405,7 @@ class Guard:
             self.breaker.failed(str(error)[:120], self._clock.monotonic(), rest=rest)
             raise
         except BaseException:
-            # A loop that stalled until whoever asks gives up, too, has both limits end at once.
+            # A loop that stalled until the caller gives up, too, has both limits end at once.
             if (now := self._clock.monotonic()) >= until:
                 self.breaker.failed(f"timeout after {seconds:.2f} s", now)
             else:

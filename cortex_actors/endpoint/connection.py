@@ -17,12 +17,9 @@ import logging
 import os
 import re
 import ssl
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from cortex_actors.clock import SECOND, Clock
 from cortex_actors.endpoint import replies
 from cortex_actors.endpoint.pinning import Pin
 from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
@@ -34,6 +31,7 @@ if TYPE_CHECKING:
 
     from httpx2 import AsyncClient, AsyncHTTPTransport, Request, Response
 
+    from cortex_actors.clock import Clock
     from cortex_actors.endpoint.pinning import Resolver
 
 
@@ -66,7 +64,7 @@ GROWTH = 2.0
 #: Seconds that one pause lasts at most, before jitter.
 LONGEST = 8.0
 
-#: Seconds that a server may ask for, at most: a wrong date must not silence an endpoint for a year.
+#: Seconds that a server may ask for, at most: no wrong number silences an endpoint for a year.
 LONGEST_REST = 3_600.0
 
 #: A number of seconds, as RFC 9110 (10.2.3) has it; some servers send a fraction.
@@ -83,24 +81,13 @@ def pause(attempt: int, chance: float) -> float:
     return full / 2 + full / 2 * chance
 
 
-def rest_asked(header: str | None, now: int) -> float | None:
-    """Return the seconds that a `Retry-After` header asks for, at most an hour.
+def rest_asked(header: str | None) -> float | None:
+    """Return the seconds that a `Retry-After` header asks for, at most an hour; None for others.
 
-    It holds seconds or an HTTP date; None when there is none that can be understood, 0.0 when the
-    date is over. `now` is the wall-clock time in UTC microseconds: the only one a date can be
-    compared with.
+    It may also hold a date, which servers of models and stores do not send: our own pause is used.
     """
     text = (header or "").strip()
-    if _SECONDS.fullmatch(text):
-        return min(float(text), LONGEST_REST)
-    try:
-        date = parsedate_to_datetime(text)
-    except (ValueError, TypeError, IndexError):
-        return None
-    if date.tzinfo is None:  # "-0000": no zone is known, and RFC 9110 has all of them in GMT
-        date = date.replace(tzinfo=UTC)
-    ahead = (date - datetime.fromtimestamp(now / SECOND, UTC)).total_seconds()
-    return min(max(0.0, ahead), LONGEST_REST)
+    return min(float(text), LONGEST_REST) if _SECONDS.fullmatch(text) else None
 
 
 T = TypeVar("T")
@@ -191,13 +178,13 @@ _HEADERS = {
 
 
 class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
-    """Sends requests to one store, at the addresses that its name was found to stand for.
+    """Sends requests to one store, at the addresses that its name was resolved to.
 
     Nothing else is connected to: no redirection is followed, no proxy of the environment is used
     and the name is looked up by `Pin` alone. A request has one time limit for all of it, an answer
     is dropped where it grows too large, and the token goes to this store and into no error.
     Everything is made at the first use, on a thread. Errors are one line of at most 200 letters
-    without the store's name, which stands beside them wherever they are shown.
+    without the store's name, which is beside them wherever they are shown.
     """
 
     def __init__(
@@ -221,7 +208,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
         super().__init__(
             "store",
             partial(_transport, self.address.scheme, system_store=trust_system_store),
-            gone=partial(StoreDown, "the store was let go of; ask again"),
+            gone=partial(StoreDown, "the store is closed; ask again"),
             unmade=replies.unread,
         )
         self.token = token
@@ -240,8 +227,8 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
     async def post(self, path: str, document: object, *, seconds: float) -> Any:  # noqa: ANN401 - whatever JSON holds
         """Send a JSON document and return the one that comes back.
 
-        Raises `StoreTimeout`, `StoreUnusable` when somebody has to mend something, and `StoreDown`
-        for every other answer that is none.
+        Raises `StoreTimeout`, `StoreUnusable` when a person has to repair something, and
+        `StoreDown` for every other answer that is none.
         """
         body = json.dumps(document, ensure_ascii=False, allow_nan=False)
         return await self._ask("POST", path, body=body.encode("utf-8", "replace"), seconds=seconds)
@@ -325,8 +312,8 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
             is_number = told.isascii() and told.isdigit() and len(told) < 20  # noqa: PLR2004
             if response.is_success and is_number and int(told) > self.most:
                 raise large
-            pieces, now = cast("AsyncIterable[bytes]", response.stream), self._clock.now()
-            answer = await read_answer(response, pieces, large, most=self.most, now=now)
+            pieces = cast("AsyncIterable[bytes]", response.stream)
+            answer = await read_answer(response, pieces, large, most=self.most)
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             raise replies.broken(error) from None
         finally:
@@ -373,7 +360,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
 
 
 async def read_answer(
-    response: Response, pieces: AsyncIterable[bytes], refusal: CortexError, *, most: int, now: int
+    response: Response, pieces: AsyncIterable[bytes], refusal: CortexError, *, most: int
 ) -> replies.HttpReply:
     """Read an answer's body, not to its end where it has too much of it.
 
@@ -388,7 +375,7 @@ async def read_answer(
         if not response.is_success and len(body) >= ERROR_BYTES:
             break
     headers = response.headers
-    rest = rest_asked(headers.get("retry-after"), now)
+    rest = rest_asked(headers.get("retry-after"))
     kind, location = headers.get("content-type", ""), headers.get("location", "")
     return replies.HttpReply(response.status_code, kind, bytes(body), rest, location)
 

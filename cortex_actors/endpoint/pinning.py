@@ -1,4 +1,4 @@
-"""The IP addresses that a store's name stands for: resolved, judged and then kept."""
+"""The IP addresses of a store's name: resolved, judged and then kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     #: Takes host and port and returns IP addresses; blocks.
     Resolver = Callable[[str, int], Sequence[str]]
 
-#: Seconds for which a name is taken to stand for the same addresses.
+#: Seconds for which a name is taken to have the same addresses.
 KEPT = 60.0
 
 #: Addresses of one name that are tried, at most.
@@ -27,9 +27,9 @@ MOST = 4
 
 
 class Pin:
-    """What one store's name stands for, so that nothing else is ever connected to.
+    """The addresses of one store's name, so that nothing else is ever connected to.
 
-    A name is looked up on a thread. Every address it stands for is judged, and one that is
+    A name is looked up on a thread. Every address of it is judged, and one that is
     forbidden forbids all of them. What passed is kept for a minute, and for longer while the name
     server is away: whatever a connection is made to has been judged, and no library asks a name
     server again between the judgement and the connection. When a name that was far away turns near
@@ -56,7 +56,7 @@ class Pin:
         self._allowed = tuple(allowed)
         self._is_secret = is_secret
         self._resolve = resolve or _resolved
-        #: What it stands for as far as is known, the one that worked last first.
+        #: The addresses that are known, the one that worked last first.
         self.ips: tuple[str, ...] = ()
         self._until = 0.0
         self._nearest: Reach | None = None
@@ -65,8 +65,8 @@ class Pin:
     async def resolved(self) -> tuple[str, ...]:
         """Return what may be connected to, the one that worked last first.
 
-        Raises `StoreUnusable` for what is forbidden and `StoreDown` for a name nobody knows now.
-        Everybody who waits for the same name waits for one look.
+        Raises `StoreUnusable` for what is forbidden and `StoreDown` for a name that
+        has no address now. All callers that wait for the same name wait for one look.
         """
         if self.ips and self._clock.monotonic() < self._until:
             return self.ips
@@ -78,7 +78,7 @@ class Pin:
         except asyncio.CancelledError:
             task = asyncio.current_task()
             if task is not None and not task.cancelling():  # dropped by `close`, not by its asker
-                raise StoreDown("the store was let go of; ask again") from None
+                raise StoreDown("the store is closed; ask again") from None
             raise
 
     def worked(self, ip: str) -> None:
@@ -96,7 +96,7 @@ class Pin:
             self._looking.cancel()
 
     async def _look(self) -> tuple[str, ...]:
-        """Look the name up, judge what it stands for, and keep it."""
+        """Look the name up, judge its addresses, and keep them."""
         if not admitted(self._address, self._allowed):
             raise StoreUnusable(
                 f"{self._address.netloc} is not among the hosts of federation.allow_hosts"
@@ -107,7 +107,7 @@ class Pin:
             found = await self._asked()
         except OSError as error:
             if not self.ips:
-                raise StoreDown(f"nobody knows the name {self._address.host} now") from error
+                raise StoreDown(f"the name {self._address.host} has no address now") from error
             found = self.ips  # all of them have been judged; only who says so is away
         self._judge(found)
         # The order is kept while the last one that worked is still among them.
@@ -117,7 +117,7 @@ class Pin:
         return self.ips
 
     async def _asked(self) -> tuple[str, ...]:
-        """Return what the host stands for; nobody is asked for what is an IP address."""
+        """Return the addresses of the host; an IP address is its own."""
         host, port = self._address.host, self._address.port
         if not forbidden(host) or ":" in host:
             return (host,)
@@ -154,6 +154,6 @@ class Pin:
 
 
 def _resolved(host: str, port: int) -> list[str]:
-    """Return what a host stands for, on a thread; raises `OSError`."""
+    """Return the addresses of a host, on a thread; raises `OSError`."""
     found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     return [str(address[0]) for *_, address in found]

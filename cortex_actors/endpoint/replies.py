@@ -7,7 +7,7 @@ failure becomes which error is listed in docs/models.md.
 
 What a remote store answers, before an adapter looks at what it means. Pure.
 
-Whatever it is, it was written by somebody else: it is measured before it is read, and its own words
+Whatever it is, another program wrote it: it is measured before it is read, and its own words
 never become part of an error's text, because agents read those (`said` keeps them for its owner).
 
 Why a store could not be asked, in one line each, without the store's name. Pure.
@@ -91,7 +91,7 @@ def endpoint(base_url: str, key: str, *, use: Use, system_store: bool = False) -
             f"{section}.api_key cannot be sent: it holds a space, a line end or a character that "
             f"is not ASCII; set CORTEX_{section.upper()}__API_KEY to the key alone"
         )
-    # What is sent to this machine, nobody else sees (RFC 6761, 6.3).
+    # What is sent to this machine is seen by no other (RFC 6761, 6.3).
     loopback = where.host.endswith(".localhost") or here(where.host)
     if key and where.scheme == "http" and not loopback:
         raise errors.EndpointUnusable(

@@ -6,7 +6,7 @@ then the answer says how much was. Nothing is repaired or guessed.
 
 Received: what another program answered, made harmless before anybody reads it.
 
-Nothing of it is believed: it is cut to a size, characters nobody sees are written out, and it is
+Nothing of it is believed: it is cut to a size, invisible characters are written out, and it is
 marked as another's. What looks like an attack is kept, and says so: a person decides.
 
 A remote store's hit, from what it measured. Pure.
@@ -14,7 +14,7 @@ A remote store's hit, from what it measured. Pure.
 What a store calls a distance or a score is a number of its own space. It is kept for people to
 look at, and compared with nothing but the same store's other numbers.
 
-Whether the vector of a question means anything among somebody else's vectors. Pure.
+Whether the vector of a question means anything among another program's vectors. Pure.
 
 Two models put the same text to places that have nothing to do with one another: a distance between
 them is a number, and the order of such numbers is chance. So a store with vectors of its own is
@@ -130,7 +130,7 @@ def number(value: object) -> float | None:
 def text(value: object) -> str:
     """Return a text that can be written as UTF-8; nothing for what is none.
 
-    JSON may hold half of a character; a question mark stands in its place.
+    JSON may hold half of a character; a question mark takes its place.
     """
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
@@ -206,14 +206,14 @@ def cut(text: str) -> str:
 
 def _harmless(hit: RankedHit, store: str) -> RankedHit:
     """Return one hit as it may be passed on."""
-    # A return without a new line lets a terminal write over what stands there.
+    # A return without a new line lets a terminal write over what is there.
     text = cut(hit.text).replace("\r\n", "\n").replace("\r", "\n")
     smuggled = () if _is_plain(text) else hidden(text)
     extra = _Plain().of(dict(hit.extra), DEEP)
     extra.pop("suspicious", None)
     if smuggled:
-        # What they spell is not said: whoever reads this may be whom it is meant for.
-        extra["suspicious"] = [f"letters that nobody sees: {len(smuggled)}"]
+        # What they spell is not said: the reader of this may be whom it is meant for.
+        extra["suspicious"] = [f"invisible letters: {len(smuggled)}"]
     base = hit.base_relevance if math.isfinite(hit.base_relevance) else 0.0
     return RankedHit(
         # On one line: in an answer as text an id must not look like another entry.
@@ -334,7 +334,7 @@ _COMPILED = "+"
 #: What a model may be called to be named to others: no sentence is that.
 _PLAIN = re.compile(r"[A-Za-z0-9._/:+@-]{1,80}")
 
-#: Who publishes a model and which protocol it is asked by stand before its name.
+#: The publisher of a model, and the protocol it is asked by, come before its name.
 _PREFIXES = ("sentence-transformers/", "openai:")
 
 

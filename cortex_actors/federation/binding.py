@@ -66,15 +66,15 @@ class Bound:
     async def resolves(self) -> dict[str, str]:
         """Return the IP addresses that its address leads to, and how far away each is.
 
-        Raises `StoreUnusable` for what must not be connected to, and `StoreDown` while nobody knows
-        the name.
+        Raises `StoreUnusable` for what must not be connected to, and `StoreDown` while the name
+        has no address.
         """
         if self.line.address.scheme == STDIO:
             return {}
         return {ip: reach(ip).name.lower() for ip in await self.line.ips(LOOK)}
 
     async def close(self) -> None:
-        """Let go of its connections; whatever goes wrong there is nobody's trouble any more."""
+        """Close its connections; whatever goes wrong there is only logged."""
         for each in (self.store, self.line):
             try:
                 await each.close()
@@ -101,8 +101,8 @@ class Binder:
 
         Raises `StoreUnusable` for a description that cannot be followed, its token's place among
         it, and `StoreDown` for what may be otherwise later: a keyring that does not answer. A
-        program is one that the settings name, and no other: whoever may add stores must not thereby
-        start programs.
+        program is one that the settings name, and no other: a caller that may add stores must not
+        thereby start programs.
         """
         kind = self.kinds.get(spec.type)
         if kind is None:

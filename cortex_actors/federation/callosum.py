@@ -1,6 +1,6 @@
 """What the file of a Seren Corpus Callosum says, as far as it means something here.
 
-A file that somebody wrote for another program is read leniently: an entry that is no store is left
+A file that was written for another program is read leniently: an entry that is no store is left
 out, and said to be; of two stores of one name the first counts. No reason ever repeats a value,
 which may be a token.
 
@@ -118,7 +118,7 @@ def _stores(entries: list[Any]) -> tuple[list[StoreSpec], list[tuple[str, str]]]
             wrong.append((what, str(error)))
             continue
         if store.name in stores:
-            wrong.append((what, "a store of that name stands above it"))
+            wrong.append((what, "a store of that name comes before it"))
         stores.setdefault(store.name, store)
     return list(stores.values()), wrong
 
@@ -129,7 +129,7 @@ def _store(entry: object) -> StoreSpec:
         raise BadInput("it is no table of keys and values")
     said = plain({key: value for key, value in entry.items() if value is not None})
     said.pop("managed", None)
-    # A number may stand where a text is meant, and in quotes.
+    # A number may be where a text is meant, and in quotes.
     said |= {key: str(said[key]).strip() for key in _TEXTS if type(said.get(key)) in {str, int}}
     for key in ("weight", "floor"):
         with suppress(KeyError, ValueError):

@@ -6,27 +6,18 @@ an entry of ours that nothing names.
 
 What is turned while the daemon runs: whom a question asks, what they count, how the fan is set.
 
-Everything is checked before anything is done, and whoever raises has changed nothing.
-
-What an import would do, as far as that can be seen where no daemon runs.
-
-The same checks as the daemon's, over the same files. No name is looked up, and no token: whether a
-name leads somewhere and a token lies where the file says is the daemon's to find out.
+Everything is checked before anything is done: a method that raises has changed nothing.
 """
 
 from __future__ import annotations
 
 import asyncio
-import ipaddress
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.clock import SystemClock
 from cortex_actors.errors import BadInput, Refused, StoreDown, StoreUnusable
 from cortex_actors.federation import callosum, registry, schema
-from cortex_actors.federation.binding import Binder, Bound
-from cortex_actors.federation.credentials import Vault
 from cortex_actors.federation.registry import (
     RESTART,
     Overlaid,
@@ -39,9 +30,8 @@ from cortex_actors.federation.store import LOCAL, Auth, StoreSpec
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
-    from cortex_actors.sections import FederationSettings, TlsSettings
+    from cortex_actors.federation.binding import Binder, Bound
 
 
 #: Why a store of the settings cannot be removed by command, and what removes it.
@@ -56,7 +46,7 @@ MOST = 200
 
 @dataclass(slots=True)
 class _Newcomer:
-    """A store that is about to be known, and what a person is told of it."""
+    """A store that is about to be known, and what a person reads of it."""
 
     spec: StoreSpec
     bound: Bound
@@ -75,7 +65,7 @@ class StoreChanges:
     """Takes stores in and lets them go, and turns what may be turned.
 
     It reads and writes the register and the file that some of it is kept in, both together. One
-    change at a time, which whoever calls sees to.
+    change at a time, which the caller sees to.
     """
 
     def __init__(self, register: Register, file: Overlay, binder: Binder) -> None:
@@ -101,7 +91,7 @@ class StoreChanges:
     async def remove(self, name: str) -> StoreChange:
         """Let a store go that was added; raises `NotFound`, `Refused`, `HomeUnwritable`.
 
-        Of one that cortex.toml has as well, the one that was added goes, which nobody asked.
+        Of one that cortex.toml has as well, the one that was added goes, which was never asked.
         """
         found, register = await self.read(), self.register
         spec = register.spec(name)
@@ -121,7 +111,7 @@ class StoreChanges:
         return StoreChange(answer, removed=(name,) if spec.managed else ())
 
     async def take_in(self, text: str, *, may_replace: bool) -> StoreChange:
-        """Take in what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
+        """Add what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
         given = await asyncio.to_thread(callosum.read_text, text)
         knobs = schema.turned(self.register.knobs, given.knobs)
         found = await self.read()
@@ -134,12 +124,11 @@ class StoreChanges:
         return StoreChange({**answer, "warnings": warnings}, added=tuple(answer["added"]))
 
     async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
-        """Return what `take_in` would answer, and the stores it would take; nothing is changed."""
-        given = await asyncio.to_thread(callosum.read_text, text)
-        return await self.foreseen(given, may_replace=may_replace)
+        """Return what `take_in` would answer, and the stores it would take; nothing is changed.
 
-    async def foreseen(self, given: callosum.CallosumFile, *, may_replace: bool) -> dict[str, Any]:
-        """Return what would come of a file that was read; raises `BadInput`."""
+        Raises `BadInput`.
+        """
+        given = await asyncio.to_thread(callosum.read_text, text)
         schema.turned(self.register.knobs, given.knobs)
         await self.read()
         new, answer = await self._outlook(given, may_replace=may_replace)
@@ -224,7 +213,7 @@ class StoreChanges:
     async def _settle(self, new: list[_Newcomer], entries: tuple[object, ...]) -> list[str]:
         """Let newcomers be known and asked, all of them or, if it cannot be written, none.
 
-        Returns what a person is told.
+        Returns what a person reads.
         """
         kept: list[Auth] = []
         try:
@@ -329,7 +318,7 @@ class StoreChanges:
         return StoreChange({"store": row, "lasts": draft.lasts})
 
     async def read(self) -> Overlaid:
-        """Take in what the overlay holds now: somebody may have mended it by hand.
+        """Read what the overlay holds now: a person may have repaired it by hand.
 
         A file that was spoilt since it was read last takes nothing away: what is known of it goes
         on, and the next write puts that in its place.
@@ -404,7 +393,7 @@ def _saying(what: str) -> Iterator[None]:
 
 
 def _overrides(given: object) -> list[tuple[str, dict[str, Any]]]:
-    """Return what is to count of which store; one without a name is nobody's, and left out.
+    """Return what is to count of which store; one without a name is left out.
 
     Raises `BadInput`.
     """
@@ -422,43 +411,3 @@ def _overrides(given: object) -> list[tuple[str, dict[str, Any]]]:
             raise BadInput(f"cannot configure {what[:200]}: a store has a name, weight and floor")
         found.append((name, {key: each[key] for key in _TUNED if each.get(key) is not None}))
     return found
-
-
-#: Stands for a token that lies elsewhere: the way to an address is judged by whether there is one.
-_ELSEWHERE = Auth(token="elsewhere")  # noqa: S106 - it is nobody's
-
-
-def foreseen(
-    said: callosum.CallosumFile,
-    overlay: Path,
-    *,
-    settings: FederationSettings,
-    tls: TlsSettings,
-    may_replace: bool,
-) -> dict[str, Any]:
-    """Return what `StoreChanges.foreseen` can tell without a daemon; blocks for a small file.
-
-    Raises `BadInput` for a setting of the fan that none may be.
-    """
-    register = Register()
-    register.adopt(settings, tls)
-    vault = Vault({}, ring=lambda: None)
-    binder = Binder(settings, tls, clock=SystemClock(), vault=vault, resolve=_literal)
-    changes = StoreChanges(register, Overlay(overlay), binder)
-    # Nobody looks for a token here.
-    stores = (
-        replace(each, auth=_ELSEWHERE) if each.auth and not each.auth.token else each
-        for each in said.stores
-    )
-    given = replace(said, stores=tuple(stores))
-    return asyncio.run(changes.foreseen(given, may_replace=may_replace)) | {"warnings": []}
-
-
-def _literal(host: str, _port: int) -> Sequence[str]:
-    """Return the IP address that a host is; raises `OSError` for a name: nobody is asked."""
-    if host == "localhost":
-        return ["127.0.0.1"]
-    try:
-        return [str(ipaddress.ip_address(host))]
-    except ValueError:
-        raise OSError("it is not looked up") from None

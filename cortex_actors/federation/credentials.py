@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-#: Under what our entries stand in a keyring; nothing else there is ever changed.
+#: The service of our entries in a keyring; nothing else there is ever changed.
 SERVICE = "cortex-actors"
 
 #: Seconds that a keyring has: one that asks its user to unlock it may never answer.
@@ -58,7 +58,7 @@ class Ring(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TokenPlace:
-    """Where a token is kept: what the store's description says of it, and what a person is told."""
+    """Where a token is kept: what the store's description says of it, and what a person reads."""
 
     auth: Auth
     warning: str = ""
@@ -67,8 +67,8 @@ class TokenPlace:
 class Vault:
     """Finds and keeps tokens. Nothing is remembered: each question asks where the token lies.
 
-    The keyring is asked on threads of its own that nobody waits for at the end, because it may
-    hang, for as long as nobody unlocks it.
+    The keyring is asked on threads of its own, for which the end of the daemon does not wait: it
+    may hang for as long as it is locked.
     """
 
     def __init__(
@@ -163,10 +163,10 @@ class Vault:
                 self._free.release()
                 answer.set_exception(error)
             else:
-                self._free.release()  # before anybody can be told: the next one comes at once
+                self._free.release()  # before the answer is known: the next one comes at once
                 answer.set_result(found)
 
-        async with self._turn:  # whoever hangs gives this one up, but not the thread's
+        async with self._turn:  # a caller that hangs gives this one up, but not the thread's
             if not self._free.acquire(blocking=False):
                 raise StoreDown(f"the keyring has not answered earlier questions; {_OTHERWISE}")
             answer.set_running_or_notify_cancel()
@@ -195,7 +195,7 @@ def _got(ring: Ring | None, service: str, user: str) -> str | None:
 
 
 def _put(ring: Ring | None, name: str, token: str) -> str:
-    """Put a token under a name that nothing has yet; return that, empty where nobody keeps it."""
+    """Put a token under a name that nothing has yet; return that, empty where none is kept."""
     if ring is None or getattr(ring, "priority", _RECOMMENDED) < _RECOMMENDED:
         return ""
     user = name

@@ -173,7 +173,7 @@ class Party:
 
     @property
     def is_alone(self) -> bool:
-        """Whether what is known here is asked, as one list, and nobody else."""
+        """Whether what is known here is asked, as one list, and no other store."""
         return len(self.members) == 1 and self.members[0].store.kind == LOCAL
 
 
@@ -275,8 +275,8 @@ class WantedHits:
 def wanted(whom: Party, knobs: FederationSettings) -> WantedHits:
     """Return how much of an answer is wanted, and what every store is asked for.
 
-    Whoever names a budget and no number has as many hits as the budget pays for. What is known here
-    is asked for no more than is wanted while nobody else is: nothing of it is pushed out.
+    A question with a budget and no number has as many hits as the budget pays for. What is known
+    here is asked for no more than is wanted while no other store is: nothing of it is pushed out.
     """
     given, budget = whom.question.limit, whom.question.budget_tokens
     rows = given or (HITS_LIMIT if budget is not None else knobs.n_results)
@@ -334,7 +334,7 @@ class QuestionWording:
         Without a vector it says why, and without anything that may leave why that is. Raises
         `ModelChanged` when another model answers by now.
         """
-        # Why nothing leaves this machine where there is nobody else to ask.
+        # Why nothing leaves this machine where there is no other store to ask.
         theirs, why_not = sendable(question.text) if others else ("", "no other store is asked")
         return await self._embedded(question, theirs, why_not)
 

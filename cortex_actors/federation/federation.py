@@ -3,29 +3,29 @@
 hears   -
 says    -
 asks    roster (who is asked, and how), cache (the question's vector)
-keeps   - (a question in hand is lost on a crash; whoever asked is told)
+keeps   - (a question is lost on a crash; its caller gets an error)
 
 Beside: what an answer is shown with, and what is no part of it.
 
-What stands around a hit in its own store, what is filed under the topics of the hits, and what lies
+What is around a hit in its own store, what is filed under the topics of the hits, and what lies
 one step behind them. It is over and above what was asked for, and moves nothing of it.
 
 Edges: what is filed under the topics of an answer, in every store that can be asked by topic.
 
 A store is asked about topics of what other programs said and of what the village knows; what is
-known here is also asked about its own. What comes of it stands beside the answer, where it moves
-nothing: it was found by a word that somebody filed it under, and compared with no question.
+known here is also asked about its own. What comes of it is beside the answer, where it moves
+nothing: it was found by a word that it is filed under, and compared with no question.
 
 Hops: asking again with what the first hits say, for what lies one step behind the question.
 
 "Who looks after the queue?" finds a note that the queue is Atlas's, and only the note about Atlas
 says who that is. The question goes out once more with the beginning of the best hits behind it;
-what is new then stands beside the answer, with the words that led to it.
+what is new is then beside the answer, with the words that led to it.
 
 Satellites: what a store itself has put around a hit, shown beside it.
 
 A store may say with a hit what was noted about it since, and what it took the place of
-(`extra["surroundings"]`). That is no answer to the question, so it takes nobody's place.
+(`extra["surroundings"]`). That is no answer to the question, so it takes no hit's place.
 """
 
 from __future__ import annotations
@@ -68,12 +68,12 @@ AT_ONCE = 8_192
 #: What such a hit says of where it comes from.
 SOURCE = "topic-edge"
 
-#: Seconds that all of them may take: nobody waits long for what stands beside an answer.
+#: Seconds that all of them may take: what is beside an answer is not worth a long wait.
 LONGEST = 1.0
 
 
 def _edges(hits: Sequence[RankedHit], asked: Sequence[str]) -> list[RankedHit]:
-    """Return what a store has under some topics, marked as what stands beside an answer."""
+    """Return what a store has under some topics, marked as what is beside an answer."""
     found = []
     for rank, hit in enumerate(hits, start=1):
         # By which topics it was found: those its store names, else those it has.
@@ -144,14 +144,14 @@ def _piece(text: str) -> str:
 #: What a store calls an edge -> what the answer calls it.
 EDGES = {"satellite": "satellite-edge", "supersedes": "supersedes-edge"}
 
-#: Where adapters put what stands around a hit.
+#: Where adapters put what is around a hit.
 SURROUNDINGS = "surroundings"
 
 
 def satellites(hits: Sequence[RankedHit], budget: int) -> list[RankedHit]:
-    """Return at most so many of what stands around some hits: of each one, then a second of each.
+    """Return at most so many of what is around some hits: of each one, then a second of each.
 
-    What is among the hits itself is left out, and so is what stands around two of them the second
+    What is among the hits itself is left out, and so is what is around two of them the second
     time.
     """
     known = {(hit.store, hit.id) for hit in hits}
@@ -165,14 +165,14 @@ def satellites(hits: Sequence[RankedHit], budget: int) -> list[RankedHit]:
 
 
 def bare(hit: RankedHit) -> RankedHit:
-    """Return a hit without what stands around it, which an answer has beside it, if at all."""
+    """Return a hit without what is around it, which an answer has beside it, if at all."""
     if SURROUNDINGS not in hit.extra:
         return hit
     return replace(hit, extra={n: v for n, v in hit.extra.items() if n != SURROUNDINGS})
 
 
 def _around(hit: RankedHit) -> Iterator[RankedHit]:
-    """Return what stands around one hit, in its store's order."""
+    """Return what is around one hit, in its store's order."""
     some, own = hit.extra.get(SURROUNDINGS), record(hit.extra.get("metadata"))
     # The tier and the topic of a hit are those of its surroundings.
     same = {name: own[name] for name in ("tier", "topic") if own.get(name)}
@@ -224,8 +224,8 @@ class Federation(AsyncioActor):
         there is not, and `ModelChanged` when another model answers by now. While no text can be
         embedded, words alone are searched, and why is under `skipped`, as is a store that cannot
         be asked; a store that does not answer is under `failed`. Other stores are asked without
-        what is secret in the question, and not at all when that cannot be told. All of it takes at
-        most `LONGEST` more than one store may, for what is shown beside the answer.
+        what is secret in the question, and not at all when that cannot be found out. All of it
+        takes at most `LONGEST` more than one store may, for what is shown beside the answer.
         """
         fan.admit(question)
         begun = self._clock.monotonic()
@@ -268,18 +268,18 @@ class Federation(AsyncioActor):
         )
 
     async def _noted(self, outcomes: tuple[AskOutcome, ...]) -> None:
-        """Have taken down how the stores did; nobody waits for it, and nothing fails for it."""
+        """Have the roster note how the stores did; nothing waits for it, or fails for it."""
         try:
             await self._roster.ask(Roster.noted, outcomes)
         except Exception as error:
-            # Uncaught it would end this actor, and every question in hand with it.
+            # Uncaught it would end this actor, and every question that it works on.
             trace = None if isinstance(error, CortexError) else error
             log.warning("how the stores answered was not noted: %s", error, exc_info=trace)
 
     async def _found_beside(
         self, whom: fan.Party, packet: list[FusedHit], knobs: FederationSettings, *, until: float
     ) -> list[RankedHit]:
-        """Return what stands beside an answer: around a hit, under its topics, one step behind.
+        """Return what is beside an answer: around a hit, under its topics, one step behind.
 
         It ends by the monotonic time `until`, or `LONGEST` from now where that is later, with what
         there is by then. Whatever fails is left out in silence: the answer is whole without.
@@ -365,7 +365,7 @@ async def _or_nothing(more: Awaitable[list[RankedHit]]) -> list[RankedHit]:
     try:
         return await more
     except Exception as error:
-        log.warning("what stands beside an answer was left out", exc_info=error)
+        log.warning("what is beside an answer was left out", exc_info=error)
         return []
 
 

@@ -90,7 +90,7 @@ class LocalStore:
         return Answer(hits, tuple(reason for _, reason in found.skipped))
 
     async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
-        """Return memories with any of those tags that whoever asks may read.
+        """Return memories with any of those tags that the caller may read.
 
         Nothing but memories is filed by hand; what most of the topics name comes first. A topic of
         more than `COMMON` memories is none: it tells nothing of what belongs to what. A condition
@@ -142,12 +142,11 @@ def _measured(hit: RankedHit) -> RankedHit:
 
 log = logging.getLogger("cortex.federation")
 
-#: Why nothing leaves when the check itself fails: whoever cannot tell whether a text holds a secret
-#: sends nothing.
+#: Why nothing leaves when the check itself fails: a text that may hold a secret is not sent.
 UNCHECKED = "the question was not sent: it could not be checked for secrets"
 
 #: Why nothing leaves when the question is nothing but what may not.
-EMPTY = "the question was not sent: nothing is left of it without what nobody sees"
+EMPTY = "the question was not sent: nothing is left of it without its invisible characters"
 
 #: Topics that a store is asked about, and characters that each may have. To look through so much
 #: for secrets takes the loop 12 ms; topics as they are in fact take less than 2 ms.
@@ -159,7 +158,7 @@ def sendable(text: str) -> tuple[str, str]:
 
     That is the text without what is secret in it, and without characters that are not seen. These
     go first: a key with one of them inside has no key's shape, and is one all the same. What a
-    marker then stands for is not sent in any form.
+    marker then means is not sent in any form.
     """
     try:
         found = mask_secrets(seen(text)).text
@@ -173,7 +172,7 @@ def is_public(hit: RankedHit) -> bool:
     """Return whether a hit may be made part of what is sent: everybody may read it anyway.
 
     That is what another program said, and a memory of the village. Of everything else known here
-    nobody has said so: what a bridge's agents share, what a file says, a document, a crumb.
+    that is not known: what a bridge's agents share, what a file says, a document, a crumb.
     """
     return hit.trust == REMOTE or hit.extra.get("realm") == Realm.VILLAGE
 

@@ -2,7 +2,7 @@
 
 The stores of the settings are the base; those of `runtime-stores.json` come after them. What was
 turned while the daemon ran lies over the settings, until it restarts or the settings say something
-else of the same thing: whoever writes into cortex.toml by hand has the last word.
+else of the same thing: a line written into cortex.toml by hand has the last word.
 
 The overlay: stores that were added while the daemon ran, in the home's `runtime-stores.json`.
 
@@ -50,7 +50,7 @@ class Register:
         faults: what is wrong with the overlay itself, a sentence each.
         bound: name -> what a store that can be asked is asked through.
         unbindable: name -> why a store that is enabled cannot be asked.
-        leaving: stores that nobody is to ask any more, though a question in hand still may.
+        leaving: stores that no new question asks, though one that runs still may.
         health: name -> how a store has been doing.
 
     """
@@ -90,7 +90,7 @@ class Register:
     def adopt(self, settings: FederationSettings, tls: TlsSettings) -> None:
         """Follow these settings; what was turned goes on where they say what they said before.
 
-        Connections are made anew where anything of it changed, because it tells how they are.
+        Connections are made again where anything of it changed, because it says how they are made.
         """
         before, old = self.settings, {each.name: each for each in self._base()}
         is_same = (before, self._tls) == (settings, tls)
@@ -114,7 +114,7 @@ class Register:
             self.let_go(name)
 
     def overlay(self, read: Overlaid) -> None:
-        """Take in what the overlay holds; of two stores of one name that of the settings counts."""
+        """Note what the overlay holds; of two stores of one name that of the settings counts."""
         base = {each.name for each in self._base()}
         self.shadowed = tuple(each for each in read.specs if each.name in base)
         self.managed = tuple(each for each in read.specs if each.name not in base)
@@ -154,7 +154,7 @@ class Register:
             self._tuned[name] = {**self._tuned.get(name, {}), **how}
 
     def let_go(self, name: str) -> None:
-        """Ask a store no more; its connections are closed once no question has it in hand."""
+        """Ask a store no more; its connections are closed once no question uses it."""
         if (gone := self.bound.pop(name, None)) is not None:
             self.leaving.append(gone)
 
@@ -197,7 +197,7 @@ class Register:
         return schema.shown(spec, status)
 
     def waiting(self) -> bool:
-        """Return whether what is set up is not what is described: somebody has edited the file."""
+        """Return whether what is set up is not what is described: the file was edited."""
         wanted = {each.name: each for each in self.specs() if each.enabled}
         tried = self.bound.keys() | self.unbindable.keys()
         return not tried >= wanted.keys() or any(
@@ -228,7 +228,7 @@ class Register:
         return found
 
     def _base(self) -> list[StoreSpec]:
-        """Return the settings' stores as they stand there."""
+        """Return the settings' stores as they are there."""
         return [schema.spec_of(each, managed=False) for each in self.settings.stores]
 
     def _local(self) -> list[StoreSpec]:
@@ -254,7 +254,7 @@ class Overlaid:
     """What the file holds.
 
     Attributes:
-        entries: what stands in the array, understood or not.
+        entries: what is in the array, understood or not.
         specs: the stores among it, in order; of several with one name the first.
         trouble: what a person has to mend, a sentence each.
         is_sound: it is missing or a file of ours, and so may be replaced; another one has to be
@@ -276,7 +276,7 @@ class Overlay:
         self.path = path
 
     def read(self) -> Overlaid:
-        """Return what it holds; a file that cannot be used holds nothing, and that is told."""
+        """Return what it holds; a file that cannot be used holds nothing, and says so."""
         try:
             text, is_private = self._text()
         except FileNotFoundError:
@@ -301,7 +301,7 @@ class Overlay:
                 trouble.append(f"{what} of runtime-stores.json is left out: {error}")
                 continue
             if spec.name in found:
-                trouble.append(f"{what} stands in runtime-stores.json twice: the first one counts")
+                trouble.append(f"{what} is in runtime-stores.json twice: the first one counts")
             found.setdefault(spec.name, spec)
         trouble += [] if is_private else [loose]
         return Overlaid(tuple(entries), tuple(found.values()), tuple(trouble))
@@ -331,7 +331,7 @@ class Overlay:
             ) from error
 
     def _text(self) -> tuple[str, bool]:
-        """Return what the file says, and whether nobody else may read it.
+        """Return what the file says, and whether no other user may read it.
 
         Raises `OSError`, and `ValueError` for what is no file of ours.
         """
@@ -401,7 +401,7 @@ class StoreChange:
 
 @dataclass(slots=True)
 class StoreDraft:
-    """A change that nobody sees yet.
+    """A change that is not visible yet.
 
     Attributes:
         entries: what the overlay is to hold.

@@ -49,7 +49,7 @@ class Adapter(Protocol):
         """Return what the store says of itself: plain JSON values."""
 
     async def close(self) -> None:
-        """Let go of what was opened."""
+        """Close what was opened."""
 
 
 class HttpAdapter:
@@ -66,7 +66,7 @@ class HttpAdapter:
         return text(said.get("service")), said
 
     async def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         await self.line.close()
 
 
@@ -82,7 +82,7 @@ T = TypeVar("T")
 
 log = logging.getLogger("cortex.federation")
 
-#: What a remote store need not narrow its answer by: whoever adds a store opens it to every agent
+#: What a remote store need not narrow its answer by: a store that is added is open to every agent
 #: of this daemon, as the village is.
 _EVERYBODY = frozenset({"reader"})
 
@@ -153,7 +153,7 @@ class RemoteStore:
         return await self._asked(seconds, lambda: self._adapter.ping(seconds), told=seconds)
 
     async def close(self) -> None:
-        """Let go of its connections."""
+        """Close its connections."""
         await self._adapter.close()
 
     async def _within(self, seconds: float, ask: Callable[[float], Awaitable[T]]) -> T:
@@ -162,20 +162,20 @@ class RemoteStore:
             return await self._asked(left, lambda: ask(left), told=seconds)
 
     async def _asked(self, seconds: float, ask: Callable[[], Awaitable[T]], *, told: float) -> T:
-        """Return what an adapter returns in time; what nobody foresaw is the store's failure."""
+        """Return what an adapter returns in time; an unexpected error is the store's failure."""
         try:
             async with in_time(seconds, told=told):
                 return await ask()
         except CortexError:
             raise
         except Exception as error:
-            log.warning("the store %s failed in a way nobody foresaw", self.name, exc_info=error)
+            log.warning("the store %s failed in an unexpected way", self.name, exc_info=error)
             # Not its text: that may be the store's own words, and agents read errors.
-            raise StoreDown(f"failed as nobody foresaw: {type(error).__name__}") from error
+            raise StoreDown(f"failed in an unexpected way: {type(error).__name__}") from error
 
 
 def _outward(question: Question) -> Outward:
-    """Return what may be sent; raises `StoreDown` where nothing may, whoever asks all the same."""
+    """Return what may be sent; raises `StoreDown` where nothing may."""
     if question.outward is None:
         raise StoreDown(question.why_not or "the question may not leave this machine")
     return question.outward

@@ -2,8 +2,8 @@
 
 hears   -
 says    store:added, store:removed, store:up, store:down
-asks    ledger, vectors (through the stores, when whoever got them asks)
-keeps   what a question asks, made of the register and made anew after a crash; what is about to be
+asks    ledger, vectors (through the stores, when a holder of a store asks it)
+keeps   what a question asks, made of the register, and again after a crash; what is about to be
         said of a store (a crash loses it). What was turned, the connections and the counts are the
         register's and outlive it
 
@@ -93,7 +93,7 @@ class Roster(AsyncioActor):
         self._sweeping: asyncio.Task[None] | None = None
 
     def on_start(self) -> None:
-        """Set the stores up, beside whoever starts: a keyring may take its time."""
+        """Set the stores up, without holding up the start: a keyring may take its time."""
         self._changes.register.adopt(self._settings, self._tls)
         self.spawn(self._bring(), name="set up stores")
         self.spawn(self._load(), name="load the search")
@@ -106,7 +106,7 @@ class Roster(AsyncioActor):
         leaving, register.leaving = register.leaving, []
         try:
             async with asyncio.timeout(LAST):
-                async with self._saying:  # whoever waits for it was there first
+                async with self._saying:  # what waits for it was there first
                     pass
                 await asyncio.gather(*(each.close() for each in leaving))
         except TimeoutError:
@@ -190,7 +190,7 @@ class Roster(AsyncioActor):
         async with self._turn:
             try:
                 done = await work(self._changes)
-                if self._changes.register.waiting():  # somebody wrote into the file by hand
+                if self._changes.register.waiting():  # the file was edited by hand
                     await self._changes.bring()
             finally:
                 self._swap()
@@ -259,7 +259,7 @@ class Roster(AsyncioActor):
             self._sweeping = self.spawn(self._swept(), name="close stores")
 
     async def _swept(self) -> None:
-        """Close stores that nobody asks any more, once no question can have them in hand."""
+        """Close stores that are not asked any more, once no question can use them."""
         register = self._changes.register
         while leaving := list(register.leaving):
             await self._clock.sleep(LONGEST_ASK)
@@ -269,7 +269,7 @@ class Roster(AsyncioActor):
         self._sweeping = None
 
     async def _say(self, topic: str, names: Sequence[str]) -> None:
-        """Say what became of some stores; that nobody could be told is no reason to undo it."""
+        """Publish what became of some stores; a failure to do so is no reason to undo it."""
         async with self._saying:
             try:
                 await self._bus.publish(topic, Ids(tuple(names)), source=self.actor_name)

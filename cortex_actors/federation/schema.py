@@ -25,7 +25,7 @@ from cortex_actors.sections import FederationSettings, StoreSettings
 #: What of a store is written and shown as it is.
 _OPEN = ("name", "type", "url", "weight", "floor")
 
-#: Names of options whose values nobody is shown, whatever they hold: any that has one of these.
+#: Names of options whose values are never shown, whatever they hold: any that has one of these.
 _SECRET = ("token", "secret", "password", "passwd", "key", "auth", "cookie", "credential")
 
 #: A name and what is said of it in one argument of a program.
@@ -34,7 +34,7 @@ _ASSIGNED = re.compile(r"([^=:\s]+)(=|:\s*)")
 #: Levels that a description may have: options with tables in tables.
 DEEPEST = 12
 
-#: What is shown in place of what nobody is shown.
+#: What is shown in place of what is secret.
 _MASK = "***"
 
 #: What of the settings may be turned while the daemon runs.
@@ -74,7 +74,7 @@ def read(entry: object) -> StoreSpec:
 
 
 def checked(spec: StoreSpec) -> StoreSpec:
-    """Return a store that somebody wants to add; raises `BadInput` where it is none."""
+    """Return a store that is to be added; raises `BadInput` where it is none."""
     for name in ("name", "type", "url"):
         if not getattr(spec, name):
             raise BadInput(f"cannot add the store: {name} is required")
@@ -93,7 +93,7 @@ def written(spec: StoreSpec) -> dict[str, Any]:
 
 
 def shown(spec: StoreSpec, status: str) -> dict[str, Any]:
-    """Return a store for whoever asks, without what is secret."""
+    """Return a store for any caller, without what is secret."""
     return {
         **{name: getattr(spec, name) for name in (*_OPEN, "enabled", "managed")},
         "url": without_user(spec.url),
@@ -104,7 +104,7 @@ def shown(spec: StoreSpec, status: str) -> dict[str, Any]:
 
 
 def without_user(url: str) -> str:
-    """Return an address without the password that may stand in it, before the host or behind ?."""
+    """Return an address without the password that may be in it, before the host or behind ?."""
     try:
         parts = urlsplit(url)
         if "@" in parts.netloc:
@@ -162,17 +162,17 @@ def _require_plain(value: object, deepest: int) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise BadInput("it holds half a character (a lone surrogate); write it anew") from None
+            raise BadInput("it holds half a character (a lone surrogate); write it again") from None
     inner = [*value, *value.values()] if isinstance(value, dict) else value
     for each in inner if isinstance(inner, list) else ():
         _require_plain(each, deepest - 1)
 
 
 def _masked(name: str, value: object) -> object:
-    """Return an option's value, or a mask where its name says that it is nobody's to see."""
+    """Return an option's value, or a mask where its name says that it is secret."""
     if _is_secret(name):
         return _MASK
-    # Names of options whose values nobody is shown, a table or not: what a program is given.
+    # Names of options whose values are never shown, a table or not: what a program is given.
     if name.lower() in ("env", "headers"):
         return dict.fromkeys(value, _MASK) if isinstance(value, dict) else _MASK
     if isinstance(value, dict):
@@ -203,7 +203,7 @@ def _masked_list(some: list[object]) -> list[object]:
 
 
 def _is_secret(name: str) -> bool:
-    """Tell whether nobody is shown what goes by that name; `text_key` names a field, and no key."""
+    """Tell whether a value of that name is secret; `text_key` names a field, and no key."""
     low = name.lower().replace("text_key", "")
     return any(each in low for each in _SECRET)
 
@@ -234,7 +234,7 @@ Below = Annotated[str, Field(pattern=_PATH, description="a path such as {default
 class StoreOptions(BaseModel):
     """The options of one type of store; what is declared is what may be said, and nothing else.
 
-    A misspelt option would be obeyed by nobody and noticed by nobody, so it is refused.
+    A misspelt option would have no effect, and not be noticed, so it is refused.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
@@ -258,7 +258,7 @@ class StoreOptions(BaseModel):
         except ValidationError as error:
             name = str(error.errors(include_input=False)[0]["loc"][0])
         if name not in given:
-            raise needed(spec, name)
+            raise StoreUnusable(f"{named} needs the option {name}; set options.{name}")
         raise StoreUnusable(f"the option {name} of {named} has to be {cls._wanted(name)}")
 
     @classmethod
@@ -268,8 +268,3 @@ class StoreOptions(BaseModel):
         if option.description is None:
             return f"one of {', '.join(get_args(option.annotation))}"
         return option.description.format(default=option.default)
-
-
-def needed(spec: StoreSpec, name: str) -> StoreUnusable:
-    """Return the error of a description without an option that has to be there."""
-    return StoreUnusable(f"a store of type {spec.type} needs the option {name}; set options.{name}")

@@ -57,9 +57,9 @@ class Question:
         stores: the stores that are asked; empty for all.
         past: memories of another time are looked for; None for what is known now.
         here: the project from which is asked (its id), which the daemon's own collections prefer.
-            No other program is told of it.
+            Other programs do not get it.
         about: what it is about where it names followed projects; only the daemon's own collections
-            are told. Its vector is put in by the federation.
+            get it. Its vector is put in by the federation.
         sure: leave out what is hardly an answer, of the daemon's own collections.
         explain: let each hit say how it was found.
         hops: times that the stores are asked; None for as often as the knobs say.
@@ -233,7 +233,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Fan:
-    """Everything one question needs to know; whoever turns something makes another one.
+    """Everything one question needs to know; a change of a setting makes another one.
 
     Attributes:
         members: the stores to ask, in the configured order, what is known here first.
@@ -314,7 +314,7 @@ class StoreHealth:
         return StoreStanding.UNHEALTHY
 
     def after(self, seconds: float, reason: str, *, at: int | None = None) -> StoreHealth:
-        """Return how it stands after an ask at that time; `reason` is empty when it was answered.
+        """Return its health after an ask at that time; `reason` is empty when it was answered.
 
         The times are those of answers: how long a store did not answer is our own patience.
         """

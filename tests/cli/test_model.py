@@ -15,7 +15,7 @@ from cortex_actors.storage import models
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.models import ChosenModel
-from tests.embedding.compiling import DAMAGES, MAKING, put
+from tests.embedding.compiling import MAKING, put
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,15 +78,6 @@ def settle(home: Home, chosen: ChosenModel) -> None:
     with engine.begin() as opened:
         models.settle(opened, chosen, 1)
     engine.dispose()
-
-
-def rows(home: Home) -> dict[str, ChosenModel | None]:
-    """Return the models in the ledger."""
-    engine = connection.writing(home.ledger)
-    with engine.begin() as opened:
-        found = {"active": models.active(opened), "coming": models.coming(opened)}
-    engine.dispose()
-    return found
 
 
 class TestStatus:
@@ -154,33 +145,6 @@ class TestStatus:
         assert "cortex model prepare" in found["damaged"][lost]
 
 
-class TestVerify:
-    def test_none(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-        """Where nothing is compiled there is nothing wrong."""
-        code, out, _ = run(capsys, "verify")
-
-        assert 0 == code
-        assert "no compiled model to check" in out
-
-    @pytest.mark.parametrize("kind", ["graph cut", "graph missing", "edited", "no manifest"])
-    def test_damaged(self, home: Home, capsys: pytest.CaptureFixture[str], kind: str) -> None:
-        """Damage is exit code 1, named, with the mend."""
-        DAMAGES[kind][0](home.models / put(home.models, DEFAULT).model_id)
-        code, out, _ = run(capsys, "verify")
-
-        assert 1 == code
-        assert "wrong     all-MiniLM-L6-v2+int8-" in out
-        assert "`cortex model prepare` does so now" in out
-
-    def test_not_a_model(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-        """Files that are as they were written and no model all the same are found out."""
-        folder = home.models / put(home.models, DEFAULT).model_id
-        code, out, _ = run(capsys, "verify")
-
-        assert 1 == code
-        assert f"Delete the folder {folder}, then make it again: cortex model prepare" in out
-
-
 class TestPrepare:
     def test_again(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """What is compiled is left as it is."""
@@ -218,61 +182,10 @@ class TestPrepare:
         assert "cannot compile tiny@00: its files are not where they were" in err
 
 
-class TestUse:
-    def test_no_ledger(self, home: Home, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """Before there is a ledger the settings choose, and it says how."""
-        code, _, err = run(capsys, "use", str(tiny))
-
-        assert 69 == code
-        assert f"CORTEX_EMBEDDING__MODEL={tiny} cortex start" in err
-
-    def test_first(self, ledger: Home, tiny: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """A home without a model has it from the next start on."""
-        assert "first" == shown(capsys, "use", str(tiny))["how"]
-
-        chosen = rows(ledger)["active"]
-        assert chosen is not None
-        assert (str(tiny), 2) == (chosen.name, chosen.dimension)
-
-    def test_another(
-        self,
-        ledger: Home,
-        tiny: Path,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        """A home that has a model begins a migration; a folder may be given from where one is."""
-        settle(ledger, ChosenModel(DEFAULT, "sentence-transformers", DEFAULT, 384))
-        monkeypatch.chdir(tiny.parent)
-
-        assert "next start" == shown(capsys, "use", "tiny")["how"]
-        coming = rows(ledger)["coming"]
-        assert coming is not None
-        assert str(tiny) == coming.name
-
-    def test_same(self, ledger: Home, capsys: pytest.CaptureFixture[str]) -> None:
-        """The model that answers, compiled or not, is refused."""
-        settle(
-            ledger, ChosenModel(f"{DEFAULT}+int8-00000000", "sentence-transformers", DEFAULT, 384)
-        )
-        code, _, err = run(capsys, "use", DEFAULT)
-
-        assert 77 == code
-        assert "answers already" in err
-
-    def test_unknown(self, ledger: Home, capsys: pytest.CaptureFixture[str]) -> None:
-        """A model that is nowhere is refused with the mend."""
-        code, _, err = run(capsys, "use", "no-such-model")
-
-        assert 78 == code
-        assert "not on this machine" in err
-
-
 class TestDaemon:
     def test_verbs(
         self,
         home: Home,
-        tiny: Path,
         capsys: pytest.CaptureFixture[str],
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
@@ -286,7 +199,6 @@ class TestDaemon:
                 "migration": {"state": "compiling", "making": MAKING},
             },
             "prepare_model": {},
-            "migrate": {"coming": {"model_id": "tiny@00"}},
         }
 
         def call(_: object, method: str, /, **params: object) -> dict[str, Any]:
@@ -297,6 +209,4 @@ class TestDaemon:
         told = f"next      compiling {DEFAULT} since 1970-01-01T00:00:00Z: quantising\n"
         assert told in run(capsys, "status")[1]
         assert made.model_id in run(capsys, "prepare")[1]
-        assert "migrating to tiny@00 in the background" in run(capsys, "use", str(tiny))[1]
-        assert ["model", "model", "prepare_model", "migrate"] == [name for name, _ in asked]
-        assert {"to": str(tiny)} == asked[-1][1]
+        assert ["model", "model", "prepare_model"] == [name for name, _ in asked]

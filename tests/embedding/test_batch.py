@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.embedding.pool import Cause, EmbeddingQueue
+from cortex_actors.embedding.pool import EmbeddingQueue
 from cortex_actors.errors import MailboxFull
 
 
@@ -18,8 +18,7 @@ def line() -> EmbeddingQueue:
 
 def taken(line: EmbeddingQueue, at: float, *, urgent: bool = False) -> list[str]:
     """Return the texts that a lane gives now."""
-    batch = line.take(at, urgent=urgent)
-    return batch.texts if batch else []
+    return line.take(at, urgent=urgent)
 
 
 class TestDue:
@@ -27,7 +26,7 @@ class TestDue:
         """Nothing is ever due in an empty line."""
         assert line.due(0.0, urgent=False) is None
         assert line.due(0.0, urgent=True) is None
-        assert line.take(99.0, urgent=False) is None
+        assert [] == line.take(99.0, urgent=False)
 
     def test_time(self, line: EmbeddingQueue) -> None:
         """A few texts go when the oldest has waited long enough."""
@@ -45,22 +44,6 @@ class TestDue:
         assert ["a", "b", "c"] == taken(line, 1.0)
         assert 0.5 == line.due(1.0, urgent=False)
         assert 1 == len(line)
-
-    def test_cause(self, line: EmbeddingQueue) -> None:
-        """A batch says why it goes, and how long each of its texts has waited."""
-        line.add("ab", urgent=False, at=1.0)
-        line.add("c", urgent=False, at=1.25)
-        line.add("q", urgent=True, at=1.25)
-        full, urgent = line.take(1.5, urgent=False), line.take(1.5, urgent=True)
-        line.add("d", urgent=False, at=2.0)
-        late = line.take(3.0, urgent=False)
-
-        assert full is not None
-        assert urgent is not None
-        assert late is not None
-        assert (Cause.ITEMS, [0.5, 0.25, 0.5]) == (full.cause, full.waited)
-        assert (Cause.URGENT, [0.25]) == (urgent.cause, urgent.waited)
-        assert (Cause.TIME, [1.0]) == (late.cause, late.waited)
 
 
 class TestBulk:
@@ -123,7 +106,7 @@ class TestUrgent:
         line.add("ab", urgent=False, at=1.0)
         line.add("b", urgent=True, at=1.0)
 
-        assert 1 == line.urgent
+        assert 2 == len(line)
         assert ["b"] == taken(line, 1.0, urgent=True)
         assert ["a"] == taken(line, 1.5)
 

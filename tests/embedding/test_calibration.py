@@ -7,7 +7,7 @@ import pytest
 
 from cortex_actors.embedding import calibration
 from cortex_actors.embedding.calibration import LEAST, measure, missed, overlap, spearman
-from cortex_actors.embedding.manifest import QualityGates, WeightKind
+from cortex_actors.embedding.manifest import QualityGates
 from cortex_actors.embedding.provider import unit
 
 
@@ -99,10 +99,6 @@ class TestMissed:
     def test_words(self, gates: QualityGates, words: str) -> None:
         """What was missed is named with its number, also when it is none."""
         assert words == missed(gates)
-
-    def test_float(self) -> None:
-        """The float form is held to its own numbers, for it is what int8 is compared with."""
-        assert missed(QualityGates(0.995, 1.0, 1.0), calibration.LEAST_OF[WeightKind.FP32])
 
 
 class TestTexts:

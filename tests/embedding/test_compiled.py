@@ -91,7 +91,7 @@ class TestLoading:
             await provider.embed(["a"])
         assert ProviderState.READY is await settled(provider)
         await provider.start()
-        assert 2 == sum(each.name.startswith("embedder") for each in threading.enumerate())
+        assert any(each.name.startswith("embedder") for each in threading.enumerate())
         assert (1, 384) == (await is_provider(provider).embed(["a"])).shape
         model = weakref.ref(provider._runner)
         await provider.close()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import shutil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from cortex_actors.cli import entry
 from cortex_actors.embedding import calibration
 from cortex_actors.embedding.compiled import Runner
 from cortex_actors.embedding.manifest import ONNX, Manifest, QualityGates, WeightKind, read
@@ -101,22 +99,6 @@ class TestDefault:
         }
 
         assert steps == set((compiled_once / "said").read_text().splitlines())
-
-
-class TestVerify:
-    def test_command(
-        self, compiled_model: Path, tmp_home: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """`cortex model verify`, without torch, finds the gates of when it was made."""
-        shutil.copytree(compiled_model, tmp_home / "models" / compiled_model.name)
-
-        assert 0 == entry.main(["model", "verify", "--json", "--home", str(tmp_home)])
-        said = capsys.readouterr()
-        found, made = json.loads(said.out)["gates"], read(compiled_model).gates
-        assert made.mean_cosine == pytest.approx(found["mean_cosine"], abs=1e-4)
-        assert made.spearman == pytest.approx(found["spearman"], abs=1e-4)
-        assert made.overlap == pytest.approx(found["overlap"], abs=0.005)
-        assert "" == said.err
 
 
 class TestSmall:

@@ -13,13 +13,11 @@ from cortex_actors.testing import eventually
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from tests.embedding.support import ManualClock
-
 
 @pytest.fixture
-async def lane(clock: ManualClock) -> AsyncIterator[ThreadLanes]:
+async def lane() -> AsyncIterator[ThreadLanes]:
     """Give one thread."""
-    lanes = ThreadLanes("lane", 1, clock=clock)
+    lanes = ThreadLanes("lane", 1)
     yield lanes
     await lanes.close(5.0)
 
@@ -70,19 +68,6 @@ class TestOrder:
 
         assert ["urgent", "a", "b"] == door.done
 
-    async def test_wait(self, lane: ThreadLanes, clock: ManualClock) -> None:
-        """How long a call stood in the queue is told."""
-        door = Door()
-        waits: list[float] = []
-        first = await busy(lane, door)
-        second = asyncio.create_task(lane.run([door.note("a")], urgent=False, waited=waits.append))
-        await eventually(lambda: lane.waiting == 1)
-        await clock.advance(2.5)
-        door.opened.set()
-        await asyncio.wait({first, second})
-
-        assert [2.5] == waits
-
 
 class TestDropping:
     async def test_cancelled(self, lane: ThreadLanes) -> None:
@@ -124,20 +109,20 @@ class TestDropping:
 
 
 class TestClosing:
-    async def test_ended(self, clock: ManualClock) -> None:
+    async def test_ended(self) -> None:
         """Threads are named, as many as asked for, and gone once it is closed."""
-        lanes = ThreadLanes("closing", 3, clock=clock)
-        names = {each.name for each in threading.enumerate()}
-        assert {"closing-1", "closing-2", "closing-3"} <= names
+        lanes, gate = ThreadLanes("closing", 3), threading.Barrier(3)
+        await lanes.run([gate.wait] * 6, urgent=False)
+        assert 3 == sum(each.name.startswith("closing") for each in threading.enumerate())
         assert await lanes.close(5.0)
 
         assert not any(each.name.startswith("closing") for each in threading.enumerate())
-        with pytest.raises(EmbedderDown, match="let go of"):
+        with pytest.raises(EmbedderDown, match="not loaded any more"):
             await lanes.run([lambda: 1], urgent=True)
 
-    async def test_waiting(self, clock: ManualClock) -> None:
+    async def test_waiting(self) -> None:
         """Closing fails those that wait, at once, and lets what runs come to its end."""
-        lanes, door = ThreadLanes("closing", 1, clock=clock), Door()
+        lanes, door = ThreadLanes("closing", 1), Door()
         first = await busy(lanes, door)
         second = asyncio.create_task(lanes.run([door.note("a")], urgent=False))
         await eventually(lambda: lanes.waiting == 1)

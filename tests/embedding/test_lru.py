@@ -17,7 +17,6 @@ class TestForgetting:
 
         assert 1 == lru.get("a")
         assert lru.get("b") is None
-        assert 1 == lru.evicted
 
     def test_put_again(self) -> None:
         """Putting a key again renews it and takes no more room."""

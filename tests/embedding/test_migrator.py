@@ -229,7 +229,7 @@ class TestEnd:
             assert chosen(12) == await home.cancel()
             await home.is_at("idle")
             assert chosen(8) == await home.store.read(models.active)
-            with pytest.raises(NotFound, match="no migration is under way"):
+            with pytest.raises(NotFound, match="no migration runs"):
                 await home.cancel()
             kept = await home.store.read(lambda c: embeddings.progress(c, "hashing-v1-12"))
             home.busy = False

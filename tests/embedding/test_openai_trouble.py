@@ -137,14 +137,14 @@ class TestPassing:
             await clock.next_alarm()
             await provider.close()
 
-            with pytest.raises(EmbedderDown, match="let go of"):
+            with pytest.raises(EmbedderDown, match="is closed"):
                 await asked
 
 
 class TestRetryAfter:
-    @pytest.mark.parametrize("header", ["7", "7.0", "Thu, 01 Jan 1970 00:00:07 GMT"])
+    @pytest.mark.parametrize("header", ["7", "7.0"])
     async def test_honoured(self, endpoint: FakeEndpoint, clock: ManualClock, header: str) -> None:
-        """The pause is as long as the endpoint asks for, in seconds or as a date."""
+        """The pause is as long as the endpoint asks for, in seconds."""
         async with ready(endpoint, clock) as provider:
             endpoint.script.append(error(429, "slow down", Retry_After=header))
             asked = asyncio.create_task(provider.embed(["a"]))
@@ -170,7 +170,7 @@ class TestRetryAfter:
     async def test_capped(self, endpoint: FakeEndpoint, clock: ManualClock) -> None:
         """No endpoint is left alone for more than an hour, whatever it asks for."""
         async with ready(endpoint, clock) as provider:
-            endpoint.script.append(error(503, Retry_After="Fri, 31 Dec 2199 23:59:59 GMT"))
+            endpoint.script.append(error(503, Retry_After="999999999"))
             with pytest.raises(EmbedderDown):
                 await provider.embed(["a"])
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.embedding.tokens import micro_batches, padding
+from cortex_actors.embedding.tokens import micro_batches
 
 LENGTHS = st.lists(st.integers(2, 300), max_size=60)
 
@@ -34,12 +34,6 @@ class TestBatches:
         sizes = [len(b) for b in micro_batches([10] * 60, budget=256, threads=2)]
 
         assert [15, 15, 15, 15] == sizes
-
-
-class TestPadding:
-    def test_counted(self) -> None:
-        """Padding is what rows lack to the longest of their batch."""
-        assert 8 + 0 == padding([10, 2, 7], [[0, 1], [2]])
 
     def test_nothing(self) -> None:
         """No texts are no batches."""

@@ -4,8 +4,8 @@ import pytest
 
 from cortex_actors.endpoint.connection import LONGEST_REST, pause, rest_asked
 
-#: 2026-01-01 00:00:00 UTC, microseconds.
-NOW = 1_767_225_600_000_000
+#: The other form that the header may have.
+DATE = "Thu, 01 Jan 2026 00:01:30 GMT"
 
 
 class TestPause:
@@ -30,20 +30,15 @@ class TestRetryAfter:
             ("7", 7.0),
             (" 1.5 ", 1.5),
             ("99999999", LONGEST_REST),
-            ("Thu, 01 Jan 2026 00:01:30 GMT", 90.0),
-            ("Thursday, 01-Jan-26 00:01:30 GMT", 90.0),
-            ("Thu Jan  1 00:01:30 2026", 90.0),
-            ("Thu, 01 Jan 2026 00:01:30 -0000", 90.0),
-            ("Thu, 01 Jan 2026 01:01:30 +0100", 90.0),
-            ("Wed, 31 Dec 2025 23:00:00 GMT", 0.0),
-            ("Fri, 31 Dec 9999 23:59:59 GMT", LONGEST_REST),
         ],
     )
     def test_understood(self, header: str, seconds: float) -> None:
-        """Seconds and all three forms of an HTTP date are understood, up to an hour ahead."""
-        assert seconds == rest_asked(header, NOW)
+        """Seconds are understood, up to an hour."""
+        assert seconds == rest_asked(header)
 
-    @pytest.mark.parametrize("header", [None, "", "soon", "-1", "1e9", "٣", "NaN", "0x10", "1 2"])
+    @pytest.mark.parametrize(
+        "header", [None, "", "soon", "-1", "1e9", "٣", "NaN", "0x10", "1 2", DATE]
+    )
     def test_not_understood(self, header: str | None) -> None:
         """Anything else is as if nothing had been asked for."""
-        assert rest_asked(header, NOW) is None
+        assert rest_asked(header) is None

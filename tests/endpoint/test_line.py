@@ -221,7 +221,7 @@ class TestTime:
             await line.close()
             with pytest.raises(StoreDown):
                 await waiting
-            with pytest.raises(StoreDown, match="let go of"):
+            with pytest.raises(StoreDown, match="is closed"):
                 await line.post("/search", {}, seconds=5)
 
 

@@ -86,7 +86,7 @@ class TestStores:
         found = _read(_STORE, {**_STORE, "url": "http://127.0.0.1:1"})
 
         assert ["http://127.0.0.1:7420"] == [each.url for each in found.stores]
-        assert (("memory", "a store of that name stands above it"),) == found.skipped
+        assert (("memory", "a store of that name comes before it"),) == found.skipped
 
     @pytest.mark.parametrize(
         ("entry", "what", "why"),

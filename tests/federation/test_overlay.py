@@ -106,7 +106,7 @@ class TestRead:
         found = file.read()
 
         assert (spec(),) == found.specs
-        assert ("the store 'mem' stands in runtime-stores.json twice: the first one counts",) == (
+        assert ("the store 'mem' is in runtime-stores.json twice: the first one counts",) == (
             found.trouble
         )
 

@@ -90,13 +90,6 @@ class TestQuery:
 
         assert "1 + (" in reading.query(LAYOUT, "[1]", 1)[0]
 
-    def test_function(self) -> None:
-        """The question is bound when a function of the database is to embed it."""
-        query, values = READING.embed(LAYOUT, '"embed"', "'; DROP")
-
-        assert '"embed"(%(question)s::text)' in query
-        assert {"question": "'; DROP"} == values
-
 
 class TestLayout:
     def test_read(self) -> None:
@@ -153,11 +146,6 @@ class TestDescription:
             ("postgresql://127.0.0.1/a", {"table": "x", "distance": "far"}, "one of"),
             ("postgresql://127.0.0.1/a", {"table": "x", "user": "a b"}, "option user"),
             ("postgresql://127.0.0.1/a", {"table": "x", "sslmode": "none"}, "one of"),
-            (
-                "postgresql://127.0.0.1/a",
-                {"table": "x", "embedding": "query_text"},
-                "needs the option embed_function",
-            ),
         ],
     )
     async def test_wrong(self, url: str, options: dict[str, Any], told: str) -> None:

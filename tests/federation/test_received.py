@@ -48,7 +48,7 @@ class TestText:
         found = one(hit(f"a{UNSEEN}", f"Use tabs{UNSEEN}."))
 
         assert ("a\\u{200b}", "Use tabs\\u{200b}.") == (found.id, found.text)
-        assert ["letters that nobody sees: 1"] == found.extra["suspicious"]
+        assert ["invisible letters: 1"] == found.extra["suspicious"]
 
     def test_not_spelled(self) -> None:
         """What tags spell is not handed on in the warning about them."""

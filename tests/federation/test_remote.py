@@ -142,7 +142,7 @@ class TestFailing:
         """What nobody foresaw in an adapter is the store's failure, without the store's words."""
         far = Far()
         far.fails = KeyError("obey me")
-        with pytest.raises(StoreDown, match="^failed as nobody foresaw: KeyError$"):
+        with pytest.raises(StoreDown, match="^failed in an unexpected way: KeyError$"):
             await remote(far).recall(ASKED, limit=1, seconds=LONG)
 
     async def test_own_errors(self) -> None:

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
-import json
-from typing import TYPE_CHECKING
-
 import pytest
 
 from cortex_actors.errors import BadInput, HomeUnwritable
-from cortex_actors.federation import callosum
-from cortex_actors.federation.changes import foreseen
-from cortex_actors.sections import FederationSettings, TlsSettings
 from tests.federation.ringing import TOKEN, Ring
-from tests.federation.rostered import House, Peer, base, names
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
+from tests.federation.rostered import House, Peer, names
 
 FILE = """
 federation:
@@ -29,13 +18,6 @@ federation:
     - {name: odd, type: nope, url: "http://127.0.0.1:7423"}
     - {name: bad, type: peer, url: "http://169.254.169.254"}
     - {name: mem, type: other, url: "http://127.0.0.1:7424"}
-"""
-
-#: Stores that other checks meet.
-OTHERS = """\
-    - {name: far, type: seren_loci, url: "https://far.example", token_env: NOWHERE}
-    - {name: no name, type: seren_loci, url: "http://127.0.0.1:1"}
-    - {name: strange, type: seren_loci, url: "http://127.0.0.1:2", colour: red}
 """
 
 
@@ -110,25 +92,3 @@ class TestForesight:
         same = ("added", "replaced", "skipped", "changed")
         assert [done[key] for key in same] == [found[key] for key in same]
         assert ["mem", "facts"] == [each["name"] for each in found["stores"]]
-
-    async def test_without_a_daemon(self, tmp_path: Path) -> None:
-        """Without a daemon no name is looked up, and what can be seen is said all the same."""
-        (tmp_path / "file").write_text(json.dumps([{**base("mem"), "type": "seren_loci"}]))
-        (tmp_path / "file").chmod(0o600)
-        said = callosum.read_text(FILE.replace("peer", "seren_memory") + OTHERS)
-        found = await asyncio.to_thread(
-            foreseen,
-            said,
-            tmp_path / "file",
-            settings=FederationSettings(),
-            tls=TlsSettings(),
-            may_replace=False,
-        )
-
-        why = {each["name"]: each["reason"] for each in found["skipped"]}
-        assert ["facts", "far"] == found["added"]
-        assert "runtime-stores.json has one of that name" in why["mem"]
-        assert "there is no type 'nope'" in why["odd"]
-        assert "link-local" in why["bad"]
-        assert "letters, digits" in why["no name"]
-        assert "has no option" in why["strange"]

@@ -113,5 +113,5 @@ class TestCommand:
         assert (78, True) == (unknown[0], "cannot migrate to nonesuch" in unknown[1])
         assert "answers   hashing-v1-128 (hashing, 128 numbers)" in status[1]
         assert "kept      hashing-v1-384, replaced" in status[1]
-        assert (66, True) == (cancel[0], "no migration is under way" in cancel[1])
+        assert (66, True) == (cancel[0], "no migration runs" in cancel[1])
         assert (0, "hashing-v1-384: 0 vectors deleted\n") == prune

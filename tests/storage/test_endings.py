@@ -6,10 +6,8 @@ import pytest
 
 from cortex_actors.storage.index.life import (
     AWAY_PAUSES,
-    DEADLY,
     MEMORY,
     PAUSES,
-    REMEMBERED,
     REST,
     WINDOW,
     LifeEnding,
@@ -44,26 +42,6 @@ class TestDeaths:
     def test_in_its_files(self) -> None:
         """A child that dies of itself over its files is not sent there again."""
         assert LifeRecord().take(LifeEnding(LifeEndKind.DIED, "SIGSEGV", in_its_files=True), 0)
-
-    def test_same_question(self) -> None:
-        """A question that kills twice costs the generation, and is asked no more after three."""
-        record, question = LifeRecord(), b"q"
-        ending = LifeEnding(LifeEndKind.DIED, "SIGSEGV", question=question)
-
-        given_up = took(record, *((at * 1_000.0, ending) for at in range(DEADLY)))
-        assert [False, True, True] == given_up
-        assert record.deadly(question)
-        assert not record.deadly(b"another")
-
-    def test_questions_are_forgotten(self) -> None:
-        """Only so many questions are remembered, the newest ones."""
-        record = LifeRecord()
-        for number in range(2 * REMEMBERED):
-            for time in range(DEADLY):
-                record.take(LifeEnding(LifeEndKind.DIED, "x", question=bytes([number])), time)
-
-        assert not record.deadly(bytes([0]))
-        assert record.deadly(bytes([2 * REMEMBERED - 1]))
 
 
 class TestPauses:

@@ -74,23 +74,6 @@ class TestDeaths:
 
             assert 2 == await here.branch.ready()
 
-    async def test_same_question(self, store: Store) -> None:
-        """A question that has killed three times is not put to the index any more."""
-        async with world(store) as here:
-            for _ in range(3):
-                await here.branch.ready()
-                here.shelf.deadly = {"query"}
-                await here.branch.answer(unit(1, 2, 3), 1)
-                await here.away()
-                here.shelf.deadly = set()
-                here.clock.advance(700)
-            await here.branch.ready()
-            with pytest.raises(IndexDown, match="died of this question"):
-                await here.branch.query(INSIGHTS, unit(1, 2, 3), 1)
-
-            assert 3 == here.branch.info.deaths
-            assert 2 == here.branch.info.given_up
-
 
 class TestFailures:
     @pytest.mark.parametrize("op", ["open", "put", "query"])

@@ -22,7 +22,7 @@ from cortex_actors.api.pipeline.contradictions import judge_state
 from cortex_actors.api.registry import SOON, Call, operation
 from cortex_actors.doctor.models import list_models
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.embedding.factory import Doing, Info, is_compiled, report, source_of
+from cortex_actors.embedding.factory import Doing, Info, report
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.errors import BadInput, CortexError, Refused
@@ -55,7 +55,7 @@ async def status(call: Call) -> dict[str, Any]:
         _aside(call),
         _kept(call),
     )
-    (stores, door), model = doors, meanwhile(model, moving)
+    stores, door = doors
     reasons = states.reasons(ledger, model, index, uptime=_uptime(call))
     # Of the trial's job its last trial tells.
     failed = {job: why for job, why in failing.items() if job != JOB}
@@ -185,10 +185,6 @@ def _uptime(call: Call) -> float:
     return call.clock.monotonic() - call.life.begun
 
 
-#: What is said of a compiled model that was lost, while it is compiled.
-_AGAIN = "it is being made again"
-
-
 @operation("model.show", http="GET /model")
 async def model(call: Call) -> dict[str, Any]:
     """Say which model embeds, whether it is compiled and how good that is, and what is being done.
@@ -206,8 +202,7 @@ async def model(call: Call) -> dict[str, Any]:
         provider=known["provider"],
         compiles=wanted.compile,
     )
-    found = {**found, "embedder": await states.guarded(embedder(call))}
-    return {**_in_hand(found, moving), "migration": moving}
+    return {**found, "embedder": await states.guarded(embedder(call)), "migration": moving}
 
 
 @operation("model.migrate", http="POST /model/migrate")
@@ -270,16 +265,6 @@ async def embedder(call: Call) -> dict[str, Any]:
     return {"id": found.pop("model_id"), **found, "state": str(found["state"]), "pool": pool}
 
 
-def meanwhile(model: Mapping[str, Any], moving: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return how an embedder is while models are made.
-
-    One whose compiled form is just being made again needs nothing of anybody.
-    """
-    if not _is_remade(str(model.get("id", "")), moving) or model.get("state") != "missing":
-        return model
-    return {**model, "reason": f"the compiled model {model['id']} is lost; {_AGAIN}"}
-
-
 def reasons(info: Info) -> list[str]:
     """Return why the daemon is degraded, as far as models go; nothing when all is well."""
     found = []
@@ -290,26 +275,6 @@ def reasons(info: Info) -> list[str]:
     if info.differs:
         found.append(f"model: {info.differs}")
     return found
-
-
-def _in_hand(found: Mapping[str, Any], moving: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what is known of the model that answers; what is being made again says so."""
-    model = str(found.get("id", ""))
-    if not _is_remade(model, moving):
-        return found
-    shown = dict(found)
-    if found.get("embedder"):
-        shown["embedder"] = meanwhile({"id": model, **found["embedder"]}, moving)
-    if model in found.get("damaged", {}):
-        shown["damaged"] = {**found["damaged"], model: _AGAIN}
-        shown["why"] = _AGAIN
-    return shown
-
-
-def _is_remade(model: str, moving: Mapping[str, Any]) -> bool:
-    """Say whether that compiled model is being made again."""
-    making = moving.get("making") or {}
-    return is_compiled(model) and making.get("source") == source_of(model)
 
 
 def _shape(info: Info) -> Mapping[str, Any]:

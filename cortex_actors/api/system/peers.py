@@ -1,16 +1,16 @@
-"""The verbs by which other programs are answered: only what is everybody's, whoever asks.
+"""The operations by which other programs are answered: only what every agent may read.
 
 No memory of the private realm or of a bridge is in an answer, no crumb, and nothing that a file of
 one person's own says: `Where.outward` has the ledger leave these out before anything is ranked.
 Other stores are not asked: two daemons that ask each other would go on for ever. Nor does an answer
 count as reading.
 
-What is told to other programs of what is everybody's here, as plain JSON values.
+What other programs get of what every agent may read here, as plain JSON values.
 
 Facts for other programs: principles and statements under the keys by which one asks for them.
 
-A statement that has become a principle is told as that: it holds in every project. Where several
-say nearly the same, or one stands at two places, it is told once.
+A statement that has become a principle is given as that: it holds in every project. Where several
+say nearly the same, or one has two places, it is given once.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
 
 
-#: Episodes of a memory that are told.
+#: Episodes of a memory that are given.
 RECENT: Final = 3
 
-#: What is told of a memory beside its text. (Not its attention: that says who has read it when.)
+#: What is given of a memory beside its text. (Not its attention: that says who has read it when.)
 _TOLD: Final = ("agent", "realm", "layer", "type", "created_at")
 
 
@@ -126,7 +126,7 @@ def times(number: object) -> str:
 
 
 def relative(path: str, roots: Iterable[str]) -> str:
-    """Return a file's path within its project: where that lies is nobody else's business."""
+    """Return a file's path within its project: other programs do not learn where that lies."""
     for root in sorted(roots, key=len, reverse=True):
         if PurePosixPath(path).is_relative_to(root):
             return str(PurePosixPath(path).relative_to(root))
@@ -352,5 +352,5 @@ async def _outside(call: Call, query: str, limit: int, **narrowed: object) -> Re
 
 
 def _gaps(found: Recall) -> list[str]:
-    """Return which parts of a search were left out, and why; how it went is nobody's business."""
+    """Return which parts of a search were left out, and why; not how the search went."""
     return [why for _, why in (*found.failed, *found.skipped) if sameness.is_gap(why)]

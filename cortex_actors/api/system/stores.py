@@ -24,7 +24,7 @@ LONGEST_FILE = 1_048_576
 async def stores(call: Call) -> dict[str, Any]:
     """List the stores that a recall asks, what is known here first.
 
-    How the fan over them is set is told, too.
+    The settings of the fan over them are part of the answer.
     `status` of a store is `active`, `disabled`, or `skipped: ` and why it cannot be asked;
     `trouble` is what a person has to mend.
     """

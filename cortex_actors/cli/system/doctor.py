@@ -49,7 +49,7 @@ def exit_code(found: Answer) -> int:
 
 
 def show_checkup(found: Answer) -> None:
-    """Print what was looked at, what was done, and how it stands; or how a round trip went."""
+    """Print what was looked at, what was done, and the result; or how a round trip went."""
     if "steps" in found:
         steps = [(e["step"], e["state"], f"{e['took_ms']:.1f}", e["said"]) for e in found["steps"]]
         title, columns = f"Tried in {found['took_ms']:,.0f} ms", ("step", "state", "ms", "said")
@@ -78,8 +78,8 @@ def show_checkup(found: Answer) -> None:
 def doctor(client: Client, *, repair: bool, thorough: bool, round_trip: bool) -> Answer:
     """Compare ledger, index and files, whether the daemon runs or not.
 
-    With --round-trip the daemon tries itself instead, through the verbs that agents use; nobody
-    else finds the probe, and nothing of it is left.
+    With --round-trip the daemon tries itself instead, through the verbs that agents use; no
+    other agent finds the probe, and nothing of it is left.
 
     Exit code: 0 all is well, 1 something is wrong, 69 the daemon does not run and --round-trip
     needs it, 70 the ledger is damaged.
@@ -99,7 +99,7 @@ def doctor(client: Client, *, repair: bool, thorough: bool, round_trip: bool) ->
     except AnswerLost:
         raise
     except DaemonDown:
-        # Without --repair a mode that is wrong is told, and stays.
+        # Without --repair a mode that is wrong is reported, and stays.
         held = lock.acquire(home, secure=repair)
     with closing(held):
         # Half a second of imports that the other way does not need.
@@ -123,7 +123,7 @@ def _rows(checks: Sequence[dict[str, Any]]) -> list[tuple[object, ...]]:
 
 
 def _sentence(found: dict[str, Any]) -> str:
-    """Return how it stands, and what to do next."""
+    """Return the result, and what to do next."""
     checks = found["checks"]
     if not found["wrong"]:
         notes = sum(each["severity"] == "note" for each in checks)
@@ -268,7 +268,7 @@ def _location(path: str, spot: Spot | None = None) -> dict[str, Any]:
 #: Parts of a path that may say which dialect a file is of: `.github/instructions/a/b/c.md`.
 _PARTS = 6
 
-#: Where something stands: lines from 1, bytes from 0 up to the one behind.
+#: Where something is: lines from 1, bytes from 0 up to the one behind.
 _PLACE = ("line_start", "line_end", "byte_start", "byte_end")
 
 #: Hex digits of a fragment's id that a person is shown.

@@ -4,10 +4,8 @@
 
 `logs`: what happened, and what happens.
 
-Following the log from a process of its own, across the ends of the daemon if that is wanted.
-
-What was shown last is a number; after an end the reader goes on behind it, so that each record is
-shown once, and what nobody has any more is counted.
+Following the log: what was shown last is a number, from which a reader goes on after the daemon's
+end, so that each record is shown once.
 """
 
 from __future__ import annotations
@@ -22,7 +20,7 @@ from typing import Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
-from cortex_actors.cli.lifecycle import near, pause
+from cortex_actors.cli.lifecycle import near
 from cortex_actors.cli.show import shortened
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, iso
@@ -32,93 +30,32 @@ from cortex_actors.process.logfile import Filter, LogEntry, last_number, line, r
 from cortex_actors.process.logs import RING, tail
 from cortex_actors.topics import TOPICS, find
 
-#: Seconds between two looks whether the daemon is back.
-POLL = 0.2
-
 #: What of a filter the daemon is asked for.
 ASKED = ("level", "actor", "topic", "since", "since_at")
 
 
-class Following:
-    """One reader's way through the log."""
+def follow_log(home: Home, wanted: Filter, *, last: int | None) -> Iterator[LogEntry]:
+    """Yield the `last` records that pass, and new ones until the daemon stops.
 
-    def __init__(self, home: Home, wanted: Filter, *, last: int | None) -> None:
-        """Begin with the `last` records that pass; None: with all since when they are wanted."""
-        self._home = home
-        self._path = home.logs / "cortex.ndjson"
-        self._wanted = wanted
-        self._last = last
-        #: The number of the record that was shown last; None before there was one.
-        self._seen: int | None = wanted.since or None
-        #: What was in the files when we began: shown by now, or not asked for.
-        self._begin = last_number(self._path)
-
-    def once(self) -> Iterator[LogEntry]:
-        """Yield records until the daemon stops.
-
-        Raises `DaemonDown` when none answers, and when one ends without a word.
-        """
-        Client(self._home).pid()
-        try:
-            yield from self._records()
-        except DaemonDown as error:
-            ended = "ended without a word while its log was followed"
-            raise DaemonDown(f"the daemon for {self._home.root} {ended}; {self._on()}") from error
-        except DeadlineExceeded as error:
-            raise DeadlineExceeded(f"{error}; {self._on()}") from error
-
-    def _on(self) -> str:
-        """Return how a person goes on."""
-        return f"go on with: cortex logs -f --since {self._position()}"
-
-    def for_ever(self) -> Iterator[LogEntry]:
-        """Yield records, waiting for the daemon whenever it is gone."""
-        if not self._answers():
-            last = sys.maxsize if self._last is None else self._last
-            for record in tail(self._path, self._wanted, last=last):
-                self._seen = record.seq or self._seen
-                yield record
-            self._seen = max(self._position(), self._begin)
-            self._wait()
-        while True:
-            with suppress(DaemonDown, DeadlineExceeded):
-                yield from self._records()
-            if not self._wanted.since_at:
-                self._seen = self._position()
-            self._wait()
-
-    def _records(self) -> Iterator[LogEntry]:
-        """Yield what the daemon sends, and note how far we are."""
-        asked = {name: getattr(self._wanted, name) for name in ASKED}
-        last = self._last
-        if self._seen is not None:
-            asked["since"], asked["since_at"] = self._seen, 0
-            last = last if self._seen == self._wanted.since else None
-        for params in Client(self._home).stream("logs", follow=True, last=last, **asked):
+    `last` None begins with all since when they are wanted. Raises `DaemonDown` when no daemon
+    answers and when one is killed, and `DeadlineExceeded`; both name the record to go on after.
+    """
+    seen = last_number(home.logs / "cortex.ndjson")
+    asked = {name: getattr(wanted, name) for name in ASKED}
+    client = Client(home)
+    client.pid()
+    try:
+        for params in client.stream("logs", follow=True, last=last, **asked):
             record = record_of(params)
             # One that says how many are missing has no number.
-            self._seen = record.seq or self._seen
+            seen = record.seq or seen
             yield record
-
-    def _position(self) -> int:
-        """Return the number to go on after."""
-        return self._begin if self._seen is None else self._seen
-
-    def _wait(self) -> None:
-        """Say that the daemon is gone, and return when one answers."""
-        if self._answers():
-            return
-        print("cortex: the daemon is gone; waiting for it (Ctrl-C ends)", file=sys.stderr)
-        while not self._answers():
-            pause(POLL)
-
-    def _answers(self) -> bool:
-        """Say whether a daemon listens."""
-        try:
-            Client(self._home).pid()
-        except (DaemonDown, DeadlineExceeded):
-            return False
-        return True
+    except (DaemonDown, DeadlineExceeded) as error:
+        what = str(error)
+        if isinstance(error, DaemonDown):
+            what = f"the daemon for {home.root} ended without a word while its log was followed"
+        message = f"{what}; go on with: cortex logs -f --since {seen}"
+        raise type(error)(message) from error
 
 
 #: Records that are shown, unless asked otherwise.
@@ -132,7 +69,6 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
     "daemon logs",
     "",
     "-f",
-    "-F",
     "-n 50 --level warning",
     "-f --topic 'file:*'",
     "--actor 'watcher*' --since 10m",
@@ -141,9 +77,6 @@ _UNITS = {"s": 1, "m": 60, "h": 3_600, "d": 86_400}
 def logs(
     *,
     follow: Annotated[bool, Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
-    reconnect: Annotated[
-        bool, Option("--reconnect", "-F", help="As -f, and wait for a daemon that is gone.")
-    ] = False,
     last: Annotated[
         int | None, Option("--last", "-n", min=0, help="How many (default 10).")
     ] = None,
@@ -169,13 +102,9 @@ def logs(
     wanted = Filter(level.lower(), actor, topic, seq, at)
     count = last if last is not None or since else LAST
     place = Home.of(home)
-    if follow or reconnect:
-        following = Following(place, wanted, last=count)
-        records = following.for_ever() if reconnect else following.once()
-    else:
-        records = iter(_records(place, wanted, count=count))
-    for record in records:
-        print(record.encoded if as_json else line(record), flush=follow or reconnect)
+    read = follow_log(place, wanted, last=count) if follow else _records(place, wanted, count=count)
+    for record in read:
+        print(record.encoded if as_json else line(record), flush=follow)
 
 
 def moment(text: str | None, *, now: int) -> tuple[int, int]:
@@ -214,7 +143,7 @@ def _records(home: Home, wanted: Filter, *, count: int | None) -> list[LogEntry]
     return [*older, *found][-most:] if most else []
 
 
-#: What stands for every dead letter.
+#: Means every dead letter.
 ALL = ["all"]
 
 #: Said where a dead letter was looked for.
@@ -298,7 +227,7 @@ def _show(found: Answer) -> None:
         rows.append(("key", found["idempotency_key"]))
     rows += [("state", _stage(each)) for each in found["consumers"]] or [("state", "handled")]
     payload = found["payload"]
-    # As it is stored where it is no JSON: quoted, it would look like a text that somebody said.
+    # As it is stored where it is no JSON: quoted, it would look like a text that was said.
     rows.append(("payload", payload if isinstance(payload, str) else json.dumps(payload)))
     show.lines(*(f"{key:<9}{value}" for key, value in rows))
     for each in found["consumers"]:
@@ -315,7 +244,7 @@ def _named(names: list[str] | None, option: str) -> list[str]:
 
 
 def _standing(each: dict[str, Any]) -> str:
-    """Return how one consumer stands to an event, and how its last attempt failed."""
+    """Return how far one consumer is with an event, and how its last attempt failed."""
     if not each["attempts"]:
         return _stage(each)
     lines = (each["error"] or "").strip().splitlines()
@@ -338,7 +267,7 @@ _WIDTH = 13
 
 @shows("debug inspect", "accumulator", "pipeline --json", asks="debug.actor")
 def show_inside(found: Answer) -> None:
-    """Print what an actor has in hand, or how a supervisor is."""
+    """Print what an actor works on, or how a supervisor is."""
     rows = [*(_supervisor(found) if found["kind"] == "supervisor" else _actor(found))]
     if last := found["last_crash"]:
         rows.append(("last crash", f"{iso(last['at'])} {last['reason']}"))
@@ -347,7 +276,7 @@ def show_inside(found: Answer) -> None:
 
 @shows("debug crash", "CORTEX_DEBUG=1 cortex start", "accumulator")
 def show_crashed(found: Answer) -> None:
-    """Print which actor was told to crash."""
+    """Print which actor is made to crash."""
     print(f"{found['crashed']} crashes now; watch it come back: cortex debug tree")
 
 
@@ -382,13 +311,13 @@ def _supervisor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
 
 
 def _hands(title: str, hands: list[dict[str, Any]], nothing: str) -> Iterator[tuple[str, object]]:
-    """Yield what is in hand, each with its stack below it, innermost last."""
+    """Yield what an actor works on, each with its stack below it, innermost last."""
     if not hands:
         yield title, nothing
-    for hand in hands:
-        limit = f" of {hand['limit']:g} s" if hand["limit"] else ""
-        yield title, f"{hand['title']}, for {hand['seconds']:.1f} s{limit}"
-        yield from (("", f"  {line}") for line in hand["stack"])
+    for each in hands:
+        limit = f" of {each['limit']:g} s" if each["limit"] else ""
+        yield title, f"{each['title']}, for {each['seconds']:.1f} s{limit}"
+        yield from (("", f"  {line}") for line in each["stack"])
         title = ""
 
 

@@ -9,10 +9,10 @@ import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command, shows
+from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command, shows
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, duration, iso
 from cortex_actors.errors import DaemonDown, visible
@@ -21,7 +21,7 @@ from cortex_actors.home import Home
 #: Seconds between two looks at how far it is.
 POLL = 0.5
 
-#: States in which there is work in hand.
+#: States in which there is work to do.
 WORKING = ("compiling", "migrating")
 
 #: Bytes of a megabyte, as people count them.
@@ -35,7 +35,6 @@ _OFFLINE = "cortex_actors.doctor.models"
     "model",
     "status",
     "prepare",
-    "verify",
     asks="model.show",
     about="See, compile, check and choose the model that embeds.",
     is_group=True,
@@ -72,58 +71,6 @@ def prepare(as_json: JsonOption = False, home: HomeOption = None) -> None:
         with suppress(DaemonDown):
             Client(home).call("prepare_model")
     show.json(found) if as_json else show.lines(*_made(found))
-
-
-def show_checked(found: Answer) -> None:
-    """Print how a compiled model is."""
-    if found["compiled"] is None and not found["wrong"]:
-        show.lines(f"there is no compiled model to check: {found['why']}")
-    show.lines(*(f"whole     {each}" for each in found["files"]))
-    if found["gates"]:
-        show.lines(f"gates     {_gates(found['gates'])}")
-        show.lines(f"once      {_gates(found['compiled']['gates'])}")
-    show.lines(*(f"wrong     {each}" for each in found["wrong"]))
-
-
-def is_wrong(found: Answer) -> int:
-    """Return the exit code of a check."""
-    return int(bool(found["wrong"]))
-
-
-@command("model verify", "", "--json", show=show_checked, code=is_wrong)
-def verify(client: Client) -> Answer:
-    """Check the compiled model's files and gates. Exit code: 0 good or none, 1 wrong."""
-    from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
-
-    return offline.check(_in_use(client.home))
-
-
-def show_begun(found: Answer) -> None:
-    """Print from when on another model is used."""
-    model = found["model_id"]
-    if found["how"] == "first":
-        show.lines(f"{model} embeds from the next start on: cortex start")
-    elif found["how"] == "next start":
-        show.lines(f"the next start migrates to {model}; the model before it answers until then")
-    else:
-        until = "the model before it answers until then"
-        show.lines(f"migrating to {model} in the background; {until}")
-        show.lines("how far it is: cortex model migration")
-
-
-@command("model use", "all-MiniLM-L6-v2", "~/models/my-model", show=show_begun)
-def use(
-    client: Client,
-    name: Annotated[str, Argument(metavar="NAME", help="A model's name, or its folder.")],
-) -> Answer:
-    """Change to another model: at once where there are no vectors yet, else by a migration."""
-    whole = _absolute(name)
-    try:
-        return {**client.call("migrate", to=whole)["coming"], "how": "now"}
-    except DaemonDown:
-        from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
-
-        return offline.begin(client.home, whole)
 
 
 @command(
@@ -184,7 +131,7 @@ def _absolute(name: str) -> str:
 
 
 def _watch(client: Client, *, is_shown: bool) -> None:
-    """Return once no migration is under way; Ctrl-C ends only the watching."""
+    """Return once no migration runs; Ctrl-C ends only the watching."""
     with show.progress(is_shown=is_shown, follow="cortex model migration") as bar:
         task = bar.add_task("embedding", total=0, pace="")
         while (found := client.call("migration"))["coming"] or found["state"] in WORKING:

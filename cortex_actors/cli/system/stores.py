@@ -298,7 +298,7 @@ def listed(knobs: Mapping[str, Any]) -> str:
 
 
 def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Mapping[str, Any]:
-    """Return what the daemon is told about a store's token; nothing for a store without one.
+    """Return what the daemon gets of a store's token; nothing for a store without one.
 
     Raises `UsageError` for two places, and `BadInput` for a token that is not there.
     """

@@ -6,23 +6,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from cortex_actors import settings
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command, read_text
 from cortex_actors.cli.show import counted, joined
 from cortex_actors.cli.system.stores import listed, shown
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import DaemonDown, visible
+from cortex_actors.errors import visible
 from cortex_actors.federation.callosum import LONGEST, CallosumFile
 from cortex_actors.federation.callosum import read_text as read_stores
 from cortex_actors.federation.schema import without_user
 
 if TYPE_CHECKING:
     from cortex_actors.federation.store import StoreSpec
-
-
-#: What is said of a dry run where no daemon runs.
-_UNSEEN = "note: as far as can be seen without the daemon, which looks up names and tokens as well"
 
 
 @command(
@@ -48,8 +43,11 @@ def import_(
     text = read_text(path, "import stores", most=LONGEST)
     said = read_stores(text)
     if dry_run:
-        client = Client(home)
-        _show_foreseen(said, _foreseen(client, text, said, replace=replace), as_json=as_json)
+        found = Client(home).call("import_stores", text=text, replace=replace, dry_run=True)
+        if as_json:
+            show.json({**found, "knobs": found["changed"]})
+        else:
+            _show_foreseen(said, found)
         return
     lending = [each for each in said.stores if each.auth.token_env or each.auth.token_keyring]
     if lending and not yes:
@@ -70,26 +68,8 @@ def _lent(store: StoreSpec) -> str:
     return f"the variable {store.auth.token_env}"
 
 
-def _foreseen(client: Client, text: str, said: CallosumFile, *, replace: bool) -> Answer:
-    """Return what would come of a file: the daemon says it, or it is seen here where none runs."""
-    try:
-        found = client.call("import_stores", text=text, replace=replace, dry_run=True)
-        return {**found, "daemon": True}
-    except DaemonDown:
-        from cortex_actors.federation.changes import foreseen  # noqa: PLC0415 - 0.2 s, here only
-
-        known = settings.load(client.home)
-        found = foreseen(
-            said, client.home.overlay, settings=known.federation, tls=known.tls, may_replace=replace
-        )
-        return {**found, "daemon": False}
-
-
-def _show_foreseen(said: CallosumFile, found: Answer, *, as_json: bool) -> None:
+def _show_foreseen(said: CallosumFile, found: Answer) -> None:
     """Print what would come of a file."""
-    if as_json:
-        show.json({**found, "knobs": found["changed"]})
-        return
     rows = {each["name"]: each for each in found["stores"]}
     blocks = [_entry(each, rows[each.name], found) for each in said.stores if each.name in rows]
     title = f"{counted(len(blocks), 'store')} would be taken"
@@ -98,8 +78,6 @@ def _show_foreseen(said: CallosumFile, found: Answer, *, as_json: bool) -> None:
         show.lines(f"would turn {listed(found['changed'])}, until the daemon restarts")
     show.lines(*(f"would leave out {e['name']}: {e['reason']}" for e in found["skipped"]))
     show.lines(*(f"note: {text}" for text in found["warnings"]))
-    if not found["daemon"]:
-        print(_UNSEEN)
 
 
 def _show(found: Answer) -> None:
@@ -132,7 +110,7 @@ def _entry(store: StoreSpec, row: Answer, found: Answer) -> show.ListEntry:
 
 
 def _token(store: StoreSpec) -> str | None:
-    """Return where a store's token comes from; the token itself is nobody's to see."""
+    """Return where a store's token comes from; the token itself is never shown."""
     if store.auth.token:
         return "its token is in the file"
     return f"its token is {_lent(store)}" if store.auth else None

@@ -1,4 +1,4 @@
-"""Chroma: a collection on somebody's Chroma server, over its own REST interface (version 2).
+"""Chroma: a collection on a Chroma server, over its own REST interface (version 2).
 
 Chroma's library was not taken for it: docs/decisions/0022-chroma-over-rest.md. A server measures
 vectors and embeds nothing, so it is asked with our vector, and only where that means something.
@@ -51,7 +51,7 @@ class Collection:
     Attributes:
         dimension: how many numbers its vectors have; None while it is empty.
         space: `cosine`, `l2` or `ip`: what its distances are.
-        model: whose vectors they are; empty when nobody says.
+        model: whose vectors they are; empty when that is not said.
 
     """
 
@@ -68,7 +68,7 @@ class ChromaOptions(StoreOptions):
     model: Words = ""
     text_key: Words = ""
     where: Table = Field({})
-    #: What it calls the owner and the group of a collection where nobody has named them.
+    #: What it calls the owner and the group of a collection where none is named.
     tenant: Words = "default_tenant"
     database: Words = "default_database"
 
@@ -149,7 +149,7 @@ class Chroma(HttpAdapter):
         rows = _rows(fields(document, shape=_SHAPE))
         for row in rows:
             row["metadata"] = record(row["metadata"])
-            # Its document, or what stands for it in the metadata.
+            # Its document, or what takes its place in the metadata.
             row["text"] = text(row["text"]) or text(row["metadata"].get(self._options.text_key))
         if rows and not any(row["text"] for row in rows):
             raise StoreUnusable(

@@ -47,7 +47,7 @@ _PARTLY = (
     "status, on its machine"
 )
 
-#: What is told of a hit beside its text.
+#: What is shown of a hit beside its text.
 _TOLD = ("collection", "project", "place", "heading", "agent")
 
 
@@ -117,7 +117,7 @@ class CortexAdapter(HttpAdapter):
             text=text(row.get("text")),
             distance=distance,
             score=row.get("score", row.get("overlap")),
-            # What it found by its words alone was measured by nobody, and must not pass for exact.
+            # What it found by its words alone was not measured, and must not pass for exact.
             sure=0.0 if distance is None else None,
             metadata={name: value for name, value in told.items() if value},
         )

@@ -53,16 +53,15 @@ T = TypeVar("T")
 #: Who speaks to the SDK; importing it takes half a second and more.
 _DRIVER = "cortex_actors.federation.adapters.mcp_session"
 
-#: Shares of a question's time: what it waits for our own import at most, and, once it has waited,
-#: what it ends early by, so that it is not taken for a store that is late.
-_WAIT, _EARLY = 0.5, 0.1
+#: Share of a question's time that it waits for our own import at most.
+_WAIT = 0.5
 
 #: What is said of a store while we are not ready to ask it.
 LOADING = "the MCP SDK is still being loaded here; ask again in a few seconds"
 
 
 def _begun() -> asyncio.Task[Any]:
-    """Return the import of the SDK, on a thread; nobody need ask how it ended."""
+    """Return the import of the SDK, on a thread; its error is read where it is used."""
     task = asyncio.create_task(asyncio.to_thread(_driver), name="import of the MCP SDK")
     task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
     return task
@@ -90,7 +89,7 @@ _SCORES = ("score", "similarity", "relevance")
 #: answer, nor so far that a floor for noisy stores drops it.
 UNMEASURED = 0.5
 
-#: Digits of a text's hash that stand for an id where there is none.
+#: Digits of a text's hash that are its id where there is none.
 _DIGITS = 20
 
 SHAPE = "a list of hits from an MCP tool; see options.hits and options.text"
@@ -200,7 +199,7 @@ def _first(
     return next((each for each in found if each not in (None, "")), None)
 
 
-#: What stands in the arguments for the question, for how many hits are wanted, and in a program's
+#: Placeholders in the arguments for the question, for how many hits are wanted, and in a program's
 #: environment for the token.
 QUERY, LIMIT, TOKEN = "{query}", "{limit}", "{token}"
 
@@ -291,15 +290,12 @@ class Mcp:
     async def _run(self, ask: Callable[[McpSession], Awaitable[T]], seconds: float) -> T:
         """Ask within a time; once more when a session that was kept has ended since.
 
-        Raises `LeftAlone` when the time went into our own import: the store is not to blame.
+        Raises `LeftAlone` while our own import is not done: the store is not to blame.
         """
         session: McpSession | None = None
-        has_waited = False
+        await self._loaded(seconds * _WAIT)
         try:
-            async with asyncio.timeout(seconds) as limit:
-                has_waited = await self._loaded(seconds * _WAIT)
-                if has_waited:
-                    limit.reschedule((limit.when() or 0.0) - seconds * _EARLY)
+            async with asyncio.timeout(seconds):
                 while True:
                     was_kept = self._session is not None
                     session = await self._opened()
@@ -310,33 +306,28 @@ class Mcp:
                         if not was_kept:
                             raise
         except TimeoutError:
-            if has_waited:
-                raise LeftAlone(LOADING) from None
             raise StoreTimeout(f"timeout after {seconds:.2f} s") from None
         except asyncio.CancelledError:
-            # Over HTTP an answer that nobody waits for would go on dripping; a program that is
+            # Over HTTP an answer that no caller waits for would go on dripping; a program that is
             # only slow, or still starting, is let be.
             if session is not None and not self._command:
                 self._leave(session)
             raise
 
-    async def _loaded(self, seconds: float) -> bool:
-        """Wait until the SDK is imported, and return whether that took any waiting.
+    async def _loaded(self, seconds: float) -> None:
+        """Wait until the SDK is imported.
 
         Raises `LeftAlone` when it takes longer, and `StoreUnusable` where the SDK is missing; then
         the next question tries again.
         """
         if self._closed:
-            raise StoreDown("the store was let go of; ask again")
+            raise StoreDown("the store is closed; ask again")
         if self._loading.done() and self._loading.exception() is not None:
             self._loading = _begun()
-        if self._loading.done():
-            return False
         await asyncio.wait({self._loading}, timeout=seconds)
         if not self._loading.done():
             raise LeftAlone(LOADING)
         self._loading.result()
-        return True
 
     async def _opened(self) -> McpSession:
         """Return the session, opening one first if need be.
@@ -345,7 +336,7 @@ class Mcp:
         may take longer to start than a question may take.
         """
         if self._closed:
-            raise StoreDown("the store was let go of; ask again")
+            raise StoreDown("the store is closed; ask again")
         async with self._opening:
             if self._session is None or self._session.is_over:
                 self._leave(self._session)

@@ -1,8 +1,8 @@
 """One session with an MCP server. The door to the official SDK; import it on a thread.
 
 The SDK wants to be left by the task that entered it, so each session has a task of its own. It also
-holds on to whoever gives up waiting until it has told the server so, up to five seconds; so nobody
-waits inside it, and what it goes on to do is nobody's time.
+keeps a caller that gives up until the server has its notice, up to five seconds; so no caller waits
+inside it, and what it goes on to do costs no caller any time.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class McpSession:
     def __init__(
         self, line: StoreConnection, path: str, *, command: tuple[str, ...], env: Mapping[str, str]
     ) -> None:
-        # Its errors hold the server's words; each of them reaches whoever asked, without those.
+        # Its errors hold the server's words; each of them reaches the caller without those.
         logging.getLogger("mcp.client").setLevel(logging.CRITICAL)
         self._line = line
         self._path = path
@@ -151,7 +151,7 @@ class McpSession:
         await asyncio.wait(ending)
 
     async def _live(self) -> None:
-        """Open, and stay open until somebody closes it or it breaks."""
+        """Open, and stay open until it is closed or it breaks."""
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(OPENING):
                 if self._command:
@@ -223,7 +223,7 @@ class McpSession:
         if trouble is not None:
             return trouble
         if self._life.cancelled() or not self._life.done():
-            return SessionEnded("the session was let go of; ask again")
+            return SessionEnded("the session is closed; ask again")
         return why(self._life.exception(), is_program=bool(self._command))
 
 
@@ -243,7 +243,7 @@ class Pinned(httpx2.AsyncBaseTransport):
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Send a request to the store; raises `httpx2.ConnectError` for any other address.
 
-        Nobody listens to what a server would say by itself.
+        What a server would say by itself is not listened to.
         """
         self.trouble = None
         where, own = request.url, self._line.address

@@ -1,9 +1,9 @@
-"""Pgvector: a table with vectors in somebody's PostgreSQL, read and never written.
+"""Pgvector: a table with vectors in a PostgreSQL, read and never written.
 
 A description names a table, its columns and nothing else: every name is checked and quoted, every
 value is bound, and a transaction may only read.
 
-The way to somebody's PostgreSQL: a checked address, a login, and connections that are kept.
+The way to a PostgreSQL: a checked address, a login, and connections that are kept.
 
 What the environment of the daemon says to libpq (`PGPASSWORD`, `PGSSLMODE`, `~/.pgpass` and the
 like) is not used: a password goes to the store it was given for. There is one exception that libpq
@@ -15,7 +15,7 @@ What a table with vectors is asked, as SQL: names are checked and quoted, values
 The operators are named with the schema in which the extension was found: what a `search_path` puts
 before it is not called.
 
-What the errors of a PostgreSQL mean for whoever asked it. Pure.
+What the errors of a PostgreSQL mean for its caller. Pure.
 
 Its own words are kept apart from an error's text: agents read that, and anybody may have written
 them.
@@ -39,7 +39,7 @@ from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Layout, Odd, SessionEnded
 from cortex_actors.federation.answers import OutgoingQuestion, apart, nearest, text
-from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words, needed
+from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words
 from cortex_actors.rules.addresses import Reach, reach
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ SCHEMES = ("postgresql", "postgres")
 #: How a connection is encrypted that leads away, in libpq's words.
 _CHECKED = "verify-full"
 
-#: With these nobody on the way reads along.
+#: With these the connection cannot be read on the way.
 _ENCRYPTED = frozenset({"require", "verify-ca", _CHECKED})
 
 #: Ways of logging in: far away none in which the other side could learn the password.
@@ -91,7 +91,7 @@ DISTANCES: Mapping[str, str] = {"cosine": "<=>", "l2": "<->", "ip": "<#>"}
 #: are read.
 TEXT_LIMIT, ID_LIMIT, METADATA_LIMIT = 8_192, 257, 16_384
 
-#: A name that PostgreSQL takes, as long as it may be; quoted it may be more, which nobody has.
+#: A name that PostgreSQL takes, as long as it may be; more is possible in quotes, and not used.
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]{0,62}\Z")
 
 #: Asks for the columns of a table.
@@ -108,7 +108,7 @@ _LISTED = 30
 
 
 def name_of(written: str, *, most: int = 1) -> str:
-    """Return a name, quoted; with `most` 2 a schema may stand before it.
+    """Return a name, quoted; with `most` 2 a schema may come before it.
 
     Raises `StoreUnusable` for anything that is no plain name: nothing of a description gets into a
     statement unread.
@@ -145,9 +145,6 @@ class PgvectorOptions(StoreOptions):
     where: Annotated[Table, AfterValidator(_named)] = Field({})
     distance: Literal["cosine", "l2", "ip"] = "cosine"
     model: Words = ""
-    #: Who makes the vector of a question: we do, or a function of the database.
-    embedding: Literal["ours", "query_text"] = "ours"
-    embed_function: Words = ""
     user: Annotated[Words, Field(pattern=f"^{_NAME}$", description="a name of a user")] = "postgres"
     #: How a connection is encrypted, in libpq's words; empty decides by where it leads.
     sslmode: Literal["", "disable", "prefer", "require", "verify-ca", "verify-full"] = ""
@@ -158,11 +155,6 @@ class PgvectorOptions(StoreOptions):
     def names(self) -> tuple[str, ...]:
         """The columns that have to be there."""
         return (self.id, self.text, self.vector, *self.metadata, *self.where)
-
-    def embed(self, layout: Layout, function: str, question: str) -> tuple[str, dict[str, Any]]:
-        """Return what asks a function for the vector of a question."""
-        query = f"SELECT CAST(CAST({function}(%(question)s::text) AS {layout.type}) AS text)"
-        return query, {"question": question}
 
     def query(self, layout: Layout, vector: str, limit: int) -> tuple[str, dict[str, Any]]:
         """Return what asks for the rows that are nearest to a vector."""
@@ -221,7 +213,7 @@ class Pgvector:
     Added with `cortex stores add wiki pgvector postgresql://127.0.0.1/wiki --option table=pages`.
     """
 
-    #: A page; what an index finds gets worse beyond it unless it is told to look further.
+    #: A page; what an index finds gets worse beyond it unless it looks further.
     most: ClassVar[int] = 200
 
     def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
@@ -245,25 +237,17 @@ class Pgvector:
         self._free: list[DatabaseSession] = []
         self._closed = False
         self._model = options.model
-        # The function that embeds a question there; empty when we do.
-        self._function = ""
-        if options.embedding == "query_text":
-            if not options.embed_function:
-                raise needed(spec, "embed_function")
-            self._function = name_of(options.embed_function, most=2)
 
     async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return the nearest rows, nearest first.
 
         Raises `LeftAlone` where our vector means nothing to the table's.
         """
-        if not self._function and (why := apart(asked, model=self._model, dimension=None)):
+        if why := apart(asked, model=self._model, dimension=None):
             raise LeftAlone(why)
         try:
             return await self._run(lambda session: self._search(session, asked), asked.seconds)
         except Odd as odd:
-            if self._function:
-                raise
             # A column without a length of its own, with vectors of another one.
             why = f"its vectors have another length than ours, of {asked.model}: {odd}"
             raise LeftAlone(why) from odd
@@ -283,14 +267,11 @@ class Pgvector:
     async def _search(self, session: DatabaseSession, asked: OutgoingQuestion) -> Answer:
         """Ask within one transaction."""
         layout = await self._layout(session)
-        if self._function:
-            vector = await self._embedded(session, asked.text, layout)
-        else:
-            if why := apart(asked, model=self._model, dimension=layout.dimension):
-                raise LeftAlone(why)
-            assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
-            # As pgvector reads it; nine digits are a float32 to the last bit.
-            vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
+        if why := apart(asked, model=self._model, dimension=layout.dimension):
+            raise LeftAlone(why)
+        assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
+        # As pgvector reads it; nine digits are a float32 to the last bit.
+        vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
         await session.widen(asked.limit)
         query, values = self._options.query(layout, vector, asked.limit)
         rows = await session.rows(query, values, most=asked.limit)
@@ -324,18 +305,6 @@ class Pgvector:
             session.layout = read_layout(rows, self._options)
         return session.layout
 
-    async def _embedded(self, session: DatabaseSession, question: str, layout: Layout) -> str:
-        """Return the vector that a function of the database makes of a question."""
-        query, values = self._options.embed(layout, self._function, question)
-        rows = await session.rows(query, values)
-        found = text(rows[0][0]) if rows else ""
-        if not found:
-            raise StoreUnusable(
-                f"{self._function} made no vector of the question; see what "
-                "options.embed_function returns"
-            )
-        return found
-
     async def _run(self, work: Callable[[DatabaseSession], Awaitable[T]], seconds: float) -> T:
         """Return what some work makes of a session; raises `StoreDown` for whatever went wrong.
 
@@ -357,7 +326,7 @@ class Pgvector:
     async def _session(self, seconds: float) -> AsyncIterator[DatabaseSession]:
         """Give a session; only one with which everything went well is kept."""
         if self._closed:
-            raise StoreDown("the store was let go of; ask again")
+            raise StoreDown("the store is closed; ask again")
         session = self._free.pop() if self._free else await self._connected(seconds)
         try:
             await session.begin(seconds)
@@ -387,7 +356,7 @@ class Pgvector:
         return await self._line.first(send, unreached=(SessionEnded,))
 
     def _params(self, ip: str) -> Mapping[str, Any]:
-        """Return what libpq is told; everything that it would look up elsewhere is said here."""
+        """Return the parameters for libpq; everything that it would look up elsewhere is here."""
         where, sock = self._line.address, self._options.socket
         is_near = reach(ip) is Reach.LOOPBACK
         mode = self._options.sslmode or ("prefer" if is_near else _CHECKED)

@@ -1,4 +1,4 @@
-"""A connection to somebody's PostgreSQL while it belongs to one question. The door to psycopg.
+"""A connection to a PostgreSQL while it belongs to one question. The door to psycopg.
 
 Importing this takes a sixth of a second, so it is done on a thread, at the first question.
 """

@@ -73,7 +73,7 @@ class SerenMemoryOptions(StoreOptions):
     #: What servers have learned later: left out unless it is switched on, so that an old one is
     #: asked what it knows. It would not mind; another program with this contract may.
     include_satellites: Flag = False
-    #: What stands around a hit; a server that does not know this does not mind.
+    #: What is around a hit; a server that does not know this does not mind.
     with_surroundings: Flag = True
     search_path: Below = "/search"
     topic_search_path: Below = "/by_topic"
@@ -99,7 +99,7 @@ class SerenMemory(_Seren):
             self._always["include_satellites"] = True
 
     async def search(self, asked: OutgoingQuestion) -> Answer:
-        """Return hits in the store's own order, with what stands around them."""
+        """Return hits in the store's own order, with what is around them."""
         wanted = min(max(1, asked.limit), MOST)
         body = {"query": asked.text, "n_results": wanted, **self._always}
         body["with_surroundings"] = self._around
@@ -170,7 +170,7 @@ class SerenMemory(_Seren):
 
 
 def _beside(around: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what stands around a hit: its satellites, then what it took the place of.
+    """Return what is around a hit: its satellites, then what it took the place of.
 
     What it took the place of is mostly one of its satellites too, and is then named for the former.
     """

@@ -81,17 +81,17 @@ class Layout:
 _ODD, _GONE = "22", ("08", "57P")
 
 
-#: What its numbers (SQLSTATE, by their beginning) say that somebody has to mend.
+#: What its numbers (SQLSTATE, by their beginning) say that a person has to repair.
 _STATES: Mapping[str, str] = {
     "28": "does not let us in: see options.user and the token",
     "3D": "has no such database: see the path of its address",
-    "42501": "does not let this user read the table, or call the function",
-    "25006": "options.embed_function writes, which it may not",
+    "42501": "does not let this user read the table",
+    "25006": "its table is a view that writes, which it may not",
     "42": "cannot be asked like this: see options.table, its columns and options.where",
 }
 
 
-#: What libpq itself says that somebody has to mend, where no server has given a number.
+#: What libpq itself says that a person has to repair, where no server has given a number.
 _MENDS: Mapping[str, str] = {
     "does not support SSL": "has no TLS, and nothing is sent to it without; see options.sslmode",
     "certificate": "its certificate is not believed; see options.sslrootcert",

@@ -97,9 +97,9 @@ LOOKS = 5
 #: Seconds before it tries again after a fault of the program.
 FAULT_PAUSE = 30.0
 
-#: Seconds for which a text that was refused is left out. Asking again costs nothing: the pool says
-#: no by itself, for longer each time, until the model is worth another try.
-REFUSED = 60.0
+#: Seconds for which a text that was refused is left out: finding it among those of its batch costs
+#: some requests each time, and a model that was confused for a moment takes it then.
+REFUSED = 600.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,9 @@
 
 Endings: why lives of the index's child end, and what that means for the next one.
 
-A death alone means little: a person killed the process, or memory ran out. Dying of the
-same thing again, or while looking at its own files, means that the files are bad, and then they are
-given up for a new generation and never repaired. Pauses grow with the number of bad endings in the
+A death alone means little: a person killed the process, or memory ran out. Dying three times in a
+minute, or while looking at its own files, means that the files are bad, and then they are given up
+for a new generation and never repaired. Pauses grow with the number of bad endings in the
 last ten minutes, so that no fault, however fast it comes back, costs more than a start now and
 then.
 
@@ -24,13 +24,12 @@ swallowed a disk. Only names and sizes are read; nothing here opens a file.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import logging
 import os
 import shutil
 import signal
-from collections import OrderedDict, deque
+from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -67,12 +66,6 @@ DEATHS, WINDOW = 3, 60.0
 #: good one between: then it is not the files, and building a third would only heat the room.
 REST = 3_600.0
 
-#: Questions remembered as having killed the child.
-REMEMBERED = 64
-
-#: Deaths by one question after which it is never put to the index again.
-DEADLY = 3
-
 #: Signals that come from outside the process: it did not die of what it read.
 _SENT = {-signal.SIGKILL, -signal.SIGTERM, -signal.SIGINT, -signal.SIGHUP}
 
@@ -98,8 +91,6 @@ class LifeEnding:
     reason: str
     #: It died of itself while it opened or checked its files.
     in_its_files: bool = False
-    #: The question it was at, as a hash.
-    question: bytes | None = None
 
 
 class LifeRecord:
@@ -110,7 +101,6 @@ class LifeRecord:
         self.deaths = self.given_up = 0
         self._bad: deque[float] = deque()
         self._died: deque[float] = deque(maxlen=DEATHS)
-        self._questions: OrderedDict[bytes, int] = OrderedDict()
         self._away = 0
         self._unsound = self._resting = False
 
@@ -130,9 +120,7 @@ class LifeRecord:
         self.deaths += 1
         self._died.append(now)
         often = len(self._died) == DEATHS and now - self._died[0] <= WINDOW
-        if self._again(ending.question) or often or ending.in_its_files:
-            return self._give_up()
-        return False
+        return self._give_up() if often or ending.in_its_files else False
 
     def good(self, *, proven: bool) -> None:
         """Note that an index was looked at and is good; an empty one has `proven` nothing."""
@@ -149,25 +137,11 @@ class LifeRecord:
             return REST
         return PAUSES[min(len(self._bad), len(PAUSES)) - 1] if self._bad else 0.0
 
-    def deadly(self, question: bytes) -> bool:
-        """Tell whether a question has killed so many lives that it is not to be asked again."""
-        return self._questions.get(question, 0) >= DEADLY
-
     def _give_up(self) -> bool:
         """Begin to count a new generation's deaths."""
         self.given_up += 1
         self._died.clear()
         return True
-
-    def _again(self, question: bytes | None) -> bool:
-        """Note whose question a life died of; tell whether an earlier one did, too."""
-        if question is None:
-            return False
-        before = self._questions.pop(question, 0)
-        self._questions[question] = before + 1
-        while len(self._questions) > REMEMBERED:
-            self._questions.popitem(last=False)
-        return before > 0
 
 
 def by_itself(code: int | None) -> bool:
@@ -222,10 +196,7 @@ class IndexLife:
         self._deadline = deadline
         self._process: ChildProcess | None = None
         self._doom: asyncio.Future[LifeEnding] = asyncio.get_running_loop().create_future()
-        self._asking: dict[int, bytes | None] = {}
-        self._numbers = itertools.count()
-        self._question: bytes | None = None
-        self._blamed = self._closing = False
+        self._closing = False
         self._watch: asyncio.Task[None] | None = None
 
     @property
@@ -256,34 +227,28 @@ class IndexLife:
         body: bytes = b"",
         *,
         deadline: float | None = None,
-        question: bytes | None = None,
     ) -> tuple[dict[str, Any], bytes]:
-        """Have the child run an op; raises `IndexDown`. `question` names what may be deadly."""
+        """Have the child run an op; raises `IndexDown`."""
         if self._process is None or self._doom.done() or self._closing:
             raise self._down(op)
-        number = next(self._numbers)
-        self._asking[number] = question
         try:
             return await self._process.request(
-                op, params, body, deadline=self._deadline if deadline is None else deadline
+                op, params, body, deadline=deadline or self._deadline
             )
         except ChildProcessDown as error:
-            # The child answers in order: what was asked first is what it died of.
-            if not self._blamed:
-                self._blamed, self._question = True, self._asking[min(self._asking)]
             raise self._down(op) from error
         except DeadlineExceeded as error:
             self.end(LifeEnding(self._fault, f"it did not {op} in time: {error}"))
             raise self._down(op) from error
         except ChildHandlerError as error:
-            is_askers = error.kind == _BLAMES_ASKER and (question is not None or op == "put")
+            # Before it is ready, a vector of another length is the fault of what the index holds.
+            asks = op == "put" or (op == "query" and self.phase is Phase.READY)
+            is_askers = error.kind == _BLAMES_ASKER and asks
             is_away = error.kind in _AWAY or self.phase is Phase.STARTING
             if not is_askers:
                 kind = LifeEndKind.AWAY if is_away else LifeEndKind.BROKEN
                 self.end(LifeEnding(kind, f"it could not {op}: {error}"))
             raise IndexDown(f"the index cannot {op}: {error}") from error
-        finally:
-            del self._asking[number]
 
     def end(self, ending: LifeEnding) -> None:
         """Have the life end for a reason; the first one counts."""
@@ -331,15 +296,12 @@ class IndexLife:
     async def _attend(self, process: ChildProcess) -> None:
         """Wait for the process's end, which ends the life."""
         await process.exited()
-        # The caller has its answer by then, and has said what the child was at.
-        await asyncio.sleep(0)
         how, code = "", process.code
         if code:
             how = f"with exit code {code} " if code > 0 else f"by signal {-code} "
         reason = f"its process ended {how}while it was {self.phase}"
         in_files = self.phase in (Phase.OPENING, Phase.CHECKING) and by_itself(code)
-        died = LifeEndKind.DIED
-        self.end(LifeEnding(died, reason, in_its_files=in_files, question=self._question))
+        self.end(LifeEnding(LifeEndKind.DIED, reason, in_its_files=in_files))
 
     def _down(self, op: str) -> IndexDown:
         return IndexDown(f"the vector index ended and cannot {op}; it is opened again, ask again")

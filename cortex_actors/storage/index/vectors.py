@@ -17,7 +17,6 @@ would restart the indexer behind it, and three in five seconds the whole branch.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import logging
 from dataclasses import dataclass, field
 from functools import partial
@@ -383,16 +382,12 @@ class Vectors(AsyncioActor):
         longer than `PATIENCE`, or the vector is of another `model` than those it holds.
         """
         _require_known(collection)
-        life, body = self._keeper.ready(), vector.tobytes()
-        question = hashlib.sha256(collection.encode() + body).digest()
+        life = self._keeper.ready()
         if model not in (None, self._model):
             message = f"the index holds vectors of {self._model}, the question is one of {model}"
             raise IndexDown(message)
-        if self._keeper.record.deadly(question):
-            message = "the vector index has died of this question several times; it is not asked"
-            raise IndexDown(message)
         params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
-        asking = asyncio.ensure_future(life.ask("query", params, body, question=question))
+        asking = asyncio.ensure_future(life.ask("query", params, vector.tobytes()))
         # Not cancelled when no caller waits any more: how it ends says something of the child.
         asking.add_done_callback(_heard)
         await asyncio.wait({asking}, timeout=PATIENCE)

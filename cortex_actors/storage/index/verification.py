@@ -124,7 +124,7 @@ class Verification:
         found = tuple(each for each in tallies if each.held or each.expected)
         bad = [each for each in found if each.damaged or each.deaf]
         took = round(clock.monotonic() - began, 3)
-        text = "; ".join(map(_words, bad)) or "it holds what it was told and finds it"
+        text = "; ".join(map(_words, bad)) or "it holds what it should and finds it"
         return IndexVerdict(clock.now(), took, self._deep, found, ok=not bad, text=text)
 
     async def _tally(self, name: str) -> CollectionTally:
