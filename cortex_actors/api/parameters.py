@@ -190,7 +190,6 @@ _MEANINGS = {
     "knowledge_search.limit": Parameter(
         "How many at most.", least=1, most=200, names=("--limit", "-n")
     ),
-    "line": Parameter("The number of a line.", least=1),
     "lineage": Parameter("Where it comes from."),
     "lookback_hours": Parameter(
         "How many hours to look back.", least=0.001, most=876_000, names=("--hours",)

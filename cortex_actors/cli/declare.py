@@ -274,7 +274,7 @@ MOVED = {
             "daemon": "restart reload run logs events schedule publish hook backup restore",
             "debug": "tree topics runs inspect parse",
             "projects": "remove scan revoke",
-            "insights": "clusters fragments reconcile history blame",
+            "insights": "clusters fragments reconcile history",
             "principles": "eligible promotion links organise",
             "contradictions": "judge calibrate",
             "memory": "edit search knowledge export import",
@@ -282,6 +282,8 @@ MOVED = {
         }.items()
         for name in names.split()
     },
+    "blame": "insights history",
+    "insights blame": "insights history",
     "service install": "daemon install",
     "service uninstall": "daemon uninstall",
     "service show": "daemon unit",

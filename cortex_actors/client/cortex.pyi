@@ -64,12 +64,6 @@ class Cortex:
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
     def backup(self, to: str | None = None) -> dict[str, Any]: ...
-    def blame(
-        self,
-        path: str | None = None,
-        line: int | None = None,
-        text: str | None = None,
-    ) -> dict[str, Any]: ...
     def brief(
         self,
         project: str | None = None,
@@ -880,12 +874,6 @@ class AsyncCortex:
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
     async def backup(self, to: str | None = None) -> dict[str, Any]: ...
-    async def blame(
-        self,
-        path: str | None = None,
-        line: int | None = None,
-        text: str | None = None,
-    ) -> dict[str, Any]: ...
     async def brief(
         self,
         project: str | None = None,

@@ -1,4 +1,4 @@
-"""The verbs about what stands in files: writing it, taking a source back, whom to blame.
+"""Operations on what is in files: writing it, and taking a source back.
 
 What a person takes back: what a word means, and what becomes of everything that came of it.
 
@@ -10,7 +10,7 @@ The verbs that bring what is known into instruction files, and take it out of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import topics
 from cortex_actors.api import status
 from cortex_actors.api.parameters import chosen
-from cortex_actors.api.pipeline import history
 from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
@@ -40,7 +39,7 @@ from cortex_actors.domain.project import (
     SourceKind,
     innermost,
 )
-from cortex_actors.errors import BadInput, FolderMissing, NotFound, UnknownProject, UsageError
+from cortex_actors.errors import BadInput, FolderMissing, NotFound, UnknownProject
 from cortex_actors.pipeline import reading, selection
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.render import section
@@ -299,36 +298,10 @@ async def revoked(call: Call) -> dict[str, Any]:
     return await call.records.read(lambda c: listed(c, there))
 
 
-@operation("insights.blame", http="GET /blame")
-async def blame(
-    call: Call, path: str | None = None, line: int | None = None, text: str | None = None
-) -> dict[str, Any]:
-    """Show which files and lines a bullet was made of, who approved it, and which files have it.
-
-    A line of our section is a principle's, any other a person's. Raises `UnknownProject` for a
-    file in no project, `NotFound` where nothing is known, `BadInput`.
-    """
-    if (path is None) == (text is None) or (path is None) != (line is None):
-        raise UsageError("say either a path and a line, or a text")
-    if path is None or line is None:
-        there = await _sections(call)
-        return await _as_it_is(call, lambda c: history.of_text(c, text or "", there))
-    place = await _place(path) or path
-    project = await call.project(place)
-    seen = await history.look(place, line, project=project)
-    return await _as_it_is(call, lambda c: history.of_line(c, seen))
-
-
 async def _sections(call: Call) -> Container[str]:
     """Return the files that have a section of ours now."""
     written = await call.records.read(resolutions.paths)
     return await asyncio.to_thread(selection.sections, written)
-
-
-async def _as_it_is(call: Call, look: Callable[[Connection], dict[str, Any]]) -> dict[str, Any]:
-    """Return where something comes from, with those files alone in which it stands now."""
-    found = await call.records.read(look)
-    return {**found, "matches": [await history.as_it_is(each) for each in found["matches"]]}
 
 
 async def _place(word: str) -> str | None:
