@@ -14,6 +14,8 @@ from tests.pipeline.histories import DIMENSION, World, ids, unit
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from sqlalchemy import Connection
+
     from cortex_actors.domain.project import Project
     from cortex_actors.storage.pipeline.contradictions import Contradiction
     from tests.pipeline.support import Office
@@ -207,6 +209,11 @@ class TestContradictions:
         assert some == await world.state()
 
 
+def _clusters(connection: Connection) -> dict[str, str]:
+    """Return the cluster of every insight that is in one."""
+    return contradictions.load_clusters(connection, contradictions.everybody(connection))
+
+
 class TestClusters:
     async def test_near(self, world: World, project: Project) -> None:
         """Insights that say nearly the same are a cluster, until they are no longer near."""
@@ -214,20 +221,19 @@ class TestClusters:
         world.vectors = dict(zip(texts, apart(0.8, 0.1), strict=True))
         await world.write(project, "CLAUDE.md", texts)
         await world.reconcile()
-        (one,) = await world.office.read(contradictions.list_clusters)
+        (name,) = set((await world.office.read(_clusters)).values())
+        (one,) = await world.office.read(lambda c: contradictions.some(c, [name]))
         assert tuple(sorted(ids(*texts[:2]))) == one.members
         assert 0.8 == pytest.approx(one.coherence, abs=0.001)
-        assert dict.fromkeys(one.members, one.id) == await world.office.read(
-            lambda c: contradictions.load_clusters(c, ids(*texts))
-        )
+        assert dict.fromkeys(one.members, one.id) == await world.office.read(_clusters)
 
         await world.write(project, "CLAUDE.md", texts[1:])
         await world.reconcile()
-        assert [] == await world.office.read(contradictions.list_clusters)
+        assert {} == await world.office.read(_clusters)
 
     async def test_disagree(self, world: World, project: Project) -> None:
         """Who disagrees is no cluster, however near."""
         await world.write(project, "CLAUDE.md", [TABS, NEVER])
         await world.reconcile()
 
-        assert [] == await world.office.read(contradictions.list_clusters)
+        assert {} == await world.office.read(_clusters)

@@ -72,8 +72,7 @@ def named(connection: Connection, name: str) -> Start:
             return _start(connection, kind, find(connection, kind, wanted))
     raise NotFound(
         f"nothing is called {name or 'nothing'!r}; give FILE:LINE, or the id of an insight, a"
-        " cluster or a principle: cortex insights, cortex insights clusters and cortex principles"
-        " list them"
+        " cluster or a principle: cortex insights and cortex principles list them"
     )
 
 

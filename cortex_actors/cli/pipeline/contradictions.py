@@ -9,13 +9,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
-from cortex_actors.cli import declare, show
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
 from cortex_actors.cli.pipeline.projects import meant
 from cortex_actors.cli.show import brief, counted, joined, shortened, standing, when
@@ -60,7 +58,7 @@ def show_list(found: Answer, given: Answer) -> None:
     """Print pairs, how many are left out of a plain list, and how to decide one."""
     shown, status, kind = found["contradictions"], given["status"], given["kind"]
     more = "" if status == "unresolved" else f"; {found['open']:,} are open"
-    empty = _nothing(status, narrowed=bool(given["project"] or kind or given["domain"]))
+    empty = _nothing(status, narrowed=bool(given["project"] or kind))
     entries = [_entry(each) for each in shown]
     noun = "difference" if kind == "contextual" else "contradiction"
     show.page(entries, found["total"], noun, empty=empty, more=more)
@@ -379,37 +377,15 @@ def _relation(said: dict[str, Any]) -> str:
 #: What the daemon says where there are enough pairs, and nothing is better.
 _AS_GOOD = "nothing fits these pairs better"
 
-#: Bytes of a file of pairs: a thousand, each of which may quote the longest of texts.
-_LARGEST = 16_000_000
-
 #: What is shown of a score.
 _SHARES = ("precision", "recall")
-
-
-def read_pairs(path: Path) -> list[Any]:
-    """Return the pairs of a file; raises `NotFound`, or `BadInput` naming the line."""
-    lines = declare.read_text(path, "read the pairs", most=_LARGEST).splitlines()
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            if line.strip():
-                found.append(_needed(json.loads(line)))
-        except ValueError as error:
-            raise BadInput(f"line {number} of {path} is no JSON object: {error}") from error
-    return found
 
 
 @shows(
     "contradictions calibrate",
     "",
     "--domain python",
-    "--pairs labelled.jsonl",
     "--write",
-    pairs=Option(
-        kind="path",
-        read=read_pairs,
-        help='More pairs, a JSON object a line: {"label", "a": {"text"}, "b": ...}.',
-    ),
 )
 def show_calibrated(found: Answer, given: Answer) -> None:
     """Print which thresholds fit the pairs that were decided, and what they would change."""
@@ -461,15 +437,3 @@ def _close(found: Answer, *, write: bool) -> None:
         print("nothing was written: nothing is suggested")
     else:
         print("decide more pairs with: cortex contradictions")
-
-
-def _needed(pair: Any) -> Any:  # noqa: ANN401 - any JSON; the daemon says what is wrong with it
-    """Return what the daemon needs of a pair: a request has 1 MiB."""
-    if not isinstance(pair, dict):
-        return pair
-    sides = {
-        side: {name: pair[side].get(name) for name in ("text", "heading")}
-        for side in ("a", "b")
-        if isinstance(pair.get(side), dict)
-    }
-    return {"label": pair.get("label"), **sides}

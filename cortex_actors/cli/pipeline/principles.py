@@ -345,39 +345,6 @@ def _sentence(link: Answer, first: str, other: Answer) -> str:
     return f"{said} ({link['strength']:.2f}): {brief(other['id'])} {text}"
 
 
-@shows(
-    "principles eligible",
-    "",
-    "ins_4f0c9b21",
-    "--project atlas-api",
-    asks="principles.promotions",
-    about="Show what an insight lacks to become a principle. Without ID, list what lacks least.",
-    one=One(
-        operation="principles.eligible",
-        alone="an insight's id says all: leave out --project, or the id",
-    ),
-    leave_out=("reason",),
-)
-def show_nearest(found: Answer) -> None:
-    """Print which insights are nearest to becoming principles, or what one has and lacks."""
-    if "checks" in found:
-        _open(found)
-        show.console().print(_verdict(found))
-        becomes = found["becomes"]
-        text = {
-            "principle": "it would become a principle: {category}, rank {rank:.2f}",
-            "derivation": "it would only add to {id}, which says the same",
-            "nothing": "it is part of {id}",
-        }.get(becomes["does"])
-        show.lines(text and text.format(**becomes))
-        return
-    ready = found["eligible"]
-    verb = "has" if ready == 1 else "have"
-    looked_at = counted(found["looked_at"], "insight")
-    title = f"{ready:,} of {looked_at} {verb} earned it, nearest first"
-    show.blocks(title, map(_entry, found["insights"]), empty=_UNTAUGHT)
-
-
 def _entry(each: Answer) -> show.ListEntry:
     """Return an insight's entry in the overview."""
     missing = each["missing"]

@@ -22,7 +22,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, and_, delete, func, or_, select
+from sqlalchemy import Connection, Row, and_, delete, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Conflict, Decider, Relation
@@ -365,23 +365,6 @@ def some(connection: Connection, cluster_ids: Iterable[str]) -> list[StoredClust
     parts = columns.chunks(sorted(cluster_ids))
     queries = (select(clusters).where(clusters.c.id.in_(names)) for names in parts)
     return [each for query in queries for each in _found(connection, query)]
-
-
-def list_clusters(connection: Connection, *, project_id: str | None = None) -> list[StoredCluster]:
-    """Return clusters, the largest first, then the most coherent."""
-    size = func.count(cluster_insights.c.insight_id)
-    query = (
-        select(clusters)
-        .join(cluster_insights, cluster_insights.c.cluster_id == clusters.c.id)
-        .group_by(clusters.c.id)
-        .order_by(size.desc(), clusters.c.coherence.desc(), clusters.c.id)
-    )
-    if project_id is not None:
-        inside = select(cluster_insights.c.cluster_id).where(
-            cluster_insights.c.insight_id.in_(of_project(project_id))
-        )
-        query = query.where(clusters.c.id.in_(inside))
-    return _found(connection, query)
 
 
 def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
