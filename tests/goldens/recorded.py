@@ -352,7 +352,7 @@ def _changes(pool: Mapping[str, Any]) -> list[Call]:
         ("restore_knowledge", {"topic": "ports"}),
         ("leave_crumb", {"session_summary": "All done.", "unfinished_business": ["tables"]}),
         ("unfinished", {}),
-        *_resolutions(atlas),
+        *_resolutions(pool["path"]),
     ]
 
 

@@ -114,9 +114,9 @@ async def resolve_contradiction(
 ) -> dict[str, Any]:
     """Decide which side of a contradiction holds. The other is not promoted while both are said.
 
-    `keep` is `a`, `b`, the id of one, or `both`. The other one stays contradicted, and is given to
-    nobody, as long as both are said. An earlier decision is replaced. Returns the pair. Raises
-    `NotFound`, `BadInput`.
+    `keep` is `a`, `b`, the id of one, or `both`. The other one stays contradicted, and is
+    written into no file, as long as both are said. An earlier decision is replaced. Returns the
+    pair. Raises `NotFound`, `BadInput`.
     """
     return await _decide(call, contradiction, "resolved", keep=keep, note=note)
 
@@ -150,7 +150,7 @@ async def _decide(
                 raise
             whole = proposal.id
         found = stored.one(connection, whole) or verdicts.proposal(connection, whole)
-        kept = None if found is None else _kept(found, keep)
+        kept = _kept(found, keep) if found else None
         decided = stored.decide(
             connection, whole, status=status, at=now, kept_id=kept, note=note, by=call.caller.by
         )

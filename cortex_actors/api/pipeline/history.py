@@ -237,7 +237,7 @@ def _start(connection: Connection, kind: Named, name: str) -> Start:
 #: ratio): a human who corrects a word stays above it.
 ALIKE = 0.6
 
-#: What may stand before a bullet's text.
+#: What may be before a bullet's text.
 _MARKS = ("- ", "* ", "[CONFLICT] ")
 
 

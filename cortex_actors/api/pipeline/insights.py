@@ -1,10 +1,7 @@
-"""The verbs about what was learned: insights, where they stand, and why they are what they are.
+"""Operations on insights: which there are, why one is what it is, and what it lacks.
 
-Why an insight is what it is: its class, its confidence, its status, and what it lacks.
-
-Everything is found out anew from the rows and the rules; nothing is believed because it is stored.
-
-What would come of an insight if it were promoted now, in the shape that clients get it.
+Reasons are computed from the rows and the rules each time; nothing is believed because it is
+stored.
 """
 
 from __future__ import annotations
@@ -206,7 +203,7 @@ def _confidence(found: Insight, standing: PromotionStanding, now: int) -> dict[s
 
 
 def _status(found: Insight, whole: dict[str, Any] | None, against: Sequence[Contradiction]) -> str:
-    """Return why an insight stands as it does, a sentence."""
+    """Return why an insight has its status, a sentence."""
     number = sum(each.against(found.id) for each in against)
     return {
         InsightStatus.ACTIVE: "a file says it and nothing speaks against it",
@@ -334,7 +331,7 @@ async def promotions(
 
 
 async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
-    """Return which examples of each category a text lies near; none while nobody embeds."""
+    """Return which examples of each category a text lies near; none without an embedder."""
     try:
         rows = await call.embed([text, *classification.texts()])
     except CortexError:
@@ -345,7 +342,7 @@ async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
 def shaped(connection: Connection, supposed: Supposed, *, call: Call) -> dict[str, Any]:
     """Return what an insight has and lacks, and what its promotion would do.
 
-    It is told of the insight that stands for it, where another one does.
+    Where another insight represents it, the answer is about that one.
     """
     lead, made = supposed.lead, supposed.principle
     found = insight_lists.by_ids(connection, [lead])[lead]

@@ -1,6 +1,6 @@
-"""The verbs about principles: which there are, why they rank so, and where they came from.
+"""Operations on principles: which there are, why they rank so, and where they came from.
 
-The verb about links: how principles stand to one another, as a graph.
+`links` returns how principles are related, as a graph.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ async def principles(
     )
     found = await call.records.read(lambda c: shapes.page(c, wanted, limit=limit, skip=skip))
     written = await provenance.in_files(found.pop("written"))
-    stands = Counter(each["principle_id"] for each in written)
+    files = Counter(each["principle_id"] for each in written)
     for each in found["principles"]:
-        each["resolved"] = stands[each["id"]]
+        each["resolved"] = files[each["id"]]
     return found
 
 

@@ -56,7 +56,7 @@ async def add_project(call: Call, path: str) -> dict[str, Any]:
 async def own_files(call: Call) -> dict[str, Any]:
     """Say which instruction files of your own are in the home folder, and if they are followed.
 
-    `followed` is null as long as nobody has decided it. The home is that of the daemon.
+    `followed` is null as long as it is not decided. The home is that of the daemon.
     """
 
     def look(connection: Connection) -> bool | None:
@@ -216,8 +216,8 @@ async def schedule(call: Call) -> dict[str, Any]:
 async def run_job(call: Call, job: str) -> dict[str, Any]:
     """Do a job of the schedule now; return what it came to, once it has.
 
-    One that is in hand is waited for. Raises `NotFound` naming the jobs there are, and whatever
-    the job raises.
+    One that is running is waited for. Raises `NotFound` naming the jobs there are, and what the
+    job raises.
     """
     clock = call.clock
     begun = clock.monotonic()
@@ -226,7 +226,7 @@ async def run_job(call: Call, job: str) -> dict[str, Any]:
 
 
 async def _request(call: Call, topic: str, payload: event.Payload) -> dict[str, Any]:
-    """Say an event that has somebody do something; return what a publisher is told of it."""
+    """Publish an event that requests a run; return its id, topic and number."""
     said = await call.bus.publish(topic, payload, source=SOURCE)
     return {"id": said.id, "topic": said.topic, "seq": said.seq}
 

@@ -23,7 +23,7 @@ from cortex_actors.errors import BadInput, CortexError
 #: States that a list may be of, the one without asking first.
 _STATES = ("unresolved", "resolved", "dismissed", "all")
 
-#: What is said of a side that stands in no file now.
+#: What is printed of a side that no file says now.
 _NOWHERE = "no file says it any more"
 
 #: What each layer is called where people read it.
@@ -135,7 +135,7 @@ _KEYS = {
     "q": "quit",
 }
 
-#: What each kind is called, and the name by which its operation is told which one.
+#: What each kind is called, and the parameter of its operation that says which one.
 _TITLES = {
     "contradiction": ("contradictions", "contradiction"),
     "possible": ("possible contradictions", "contradiction"),
@@ -267,7 +267,7 @@ def show_handed(found: Answer) -> None:
 
 
 def _quoted(name: str, side: Answer) -> list[str]:
-    """Return a text of a pair, where it stands, and what stands around it."""
+    """Return a text of a pair, its place, and the lines around it."""
     where = joined(side["project"], f"{side['path']}:{side['line']}", side["heading"])
     near = [f"   | {line}" for line in side["around"].splitlines()]
     return [f'{name}  "{side["text"]}"', f"   {where}", *near]
@@ -309,7 +309,7 @@ def _entry(found: Answer) -> show.ListEntry:
 
 
 def _pair(found: Answer, facts: str, *, letters: int) -> show.ListEntry:
-    """Return a pair: what both sides say, what is known of them, and where each stands."""
+    """Return a pair: what both sides say, what is known of them, and the place of each."""
     sides = [f"{name}  {shortened(_said(found[name]), letters)}" for name in "ab"]
     where = [f"{name}  {_first(found[name])}" for name in "ab"]
     return show.ListEntry(brief(found["id"]), "\n".join(sides), [facts, *where])
@@ -331,7 +331,7 @@ def _said(side: Answer | None) -> str:
 
 
 def _first(side: Answer | None) -> str:
-    """Return where one side stands, in one line."""
+    """Return the first place of one side, in one line."""
     return ", ".join(standing((side or {}).get("sources", ()), most=1)) or _NOWHERE
 
 

@@ -134,7 +134,7 @@ def _principles(found: Answer) -> Iterator[tuple[str, str]]:
 
 
 def _files(found: Answer) -> Iterator[tuple[str, str]]:
-    """Yield the places in files where a principle stands now."""
+    """Yield the places in files that have a principle now."""
     for each in found["files"]:
         about = joined(each["project"], show.bullet(each), when(each["resolved_at"]))
         yield brief(each["principle_id"]), f"{each['path']}\n{about}"

@@ -103,7 +103,7 @@ def _confidence(found: Answer) -> list[tuple[str, object]]:
 
 
 def _status(found: Answer) -> list[tuple[str, object]]:
-    """Return why an insight stands so, and what speaks against it."""
+    """Return why an insight has its status, and what speaks against it."""
     rows: list[tuple[str, object]] = [("because", found["why"]["status"])]
     if found["represented_by"]:
         rows.append((brief(found["represented_by"]["id"]), found["represented_by"]["content"]))

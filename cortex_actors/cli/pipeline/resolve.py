@@ -37,7 +37,7 @@ def _left_out(file: Answer) -> str | None:
 def show_proposed(file: Answer) -> None:
     """Print a file's diff with a mark behind each note that no person has approved.
 
-    What stands in the file already is no line of the diff, and is named behind it.
+    What the file has already is no line of the diff, and is named behind it.
     """
     lines = [each["text"] for each in _notes(file)]
     show.diff(file["diff"], marked={f"+{each}": _MARK for each in lines})
@@ -99,7 +99,7 @@ def resolve(
     """Write what other projects taught into instruction files, in a section of its own.
 
     What no person has approved is shown in a diff first, and written when you accept that; where
-    nobody can be asked it is left out, and waits in cortex review. Only files that are there are
+    no person can be asked it is left out, and waits in cortex review. Only files that are there are
     written, and nothing outside of the section is touched. What cannot be written safely is left
     alone, with the reason (exit code 77).
     """
@@ -129,7 +129,7 @@ def resolve(
 
 
 def _is_watched() -> bool:
-    """Tell whether a person can be asked: somebody sees what is printed, and can type."""
+    """Tell whether a person can be asked: a terminal is read and written."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 

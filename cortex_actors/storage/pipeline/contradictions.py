@@ -17,6 +17,7 @@ at the next request.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from dataclasses import dataclass, fields
 from operator import attrgetter
@@ -26,7 +27,7 @@ from sqlalchemy import Connection, Row, and_, delete, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Conflict, Decider, Relation
-from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.errors import NotFound
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.insight_records import of_project, settle
@@ -253,15 +254,15 @@ def decide(
     It holds for whatever texts say the same as the two now, too. What was only possible becomes a
     contradiction by it. `resolved` with `kept_id` says which of the two holds (the other one stays
     contradicted as long as both are said), without it that both may; `dismissed` that there is no
-    contradiction. Raises `NotFound` for an unknown id, `BadInput` for what cannot be decided so.
+    contradiction. Raises `NotFound` for an unknown id.
     """
     found = one(connection, contradiction_id) or _possible(connection, contradiction_id, at=at)
     if found is None:
         raise NotFound(
             f"no contradiction has the id {contradiction_id}; list them with: cortex contradictions"
         )
-    _check(found, status, kept_id)
-    values = {"status": status, "resolved_at": at, "kept_id": kept_id, "resolution": note}
+    values: dict[str, Any] = {"status": status, "resolved_at": at}
+    values |= {"kept_id": kept_id, "resolution": note}
     columns.change_in(connection, contradictions.c.id, [contradiction_id], values)
     relation = Relation.CONTRADICTION if status == "resolved" else Relation.RELATED
     verdicts.say(
@@ -275,9 +276,7 @@ def decide(
         note=note,
     )
     settle(connection, found.pair)
-    decided = one(connection, contradiction_id)
-    assert decided is not None  # noqa: S101 - it was there in this transaction
-    return decided
+    return dataclasses.replace(found, **values)
 
 
 def _possible(connection: Connection, name: str, *, at: int) -> Contradiction | None:
@@ -313,19 +312,6 @@ def reopen(connection: Connection, name: str, *, at: int, by: str = OWNER.by) ->
     verdicts.take_back(connection, theirs, by=by, at=at)
     settle(connection, found)
     return found
-
-
-def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
-    """Raise `BadInput` for a decision that cannot be."""
-    if status not in DECISIONS:
-        raise BadInput(
-            f"cannot make contradiction {found.id} {status!r}: it can be {' or '.join(DECISIONS)}"
-        )
-    if kept_id is not None and (status != "resolved" or kept_id not in found.pair):
-        raise BadInput(
-            f"cannot keep {kept_id} of contradiction {found.id}: only a resolved one keeps one of "
-            f"its two, {found.insight_a} or {found.insight_b}"
-        )
 
 
 @dataclass(frozen=True, slots=True)

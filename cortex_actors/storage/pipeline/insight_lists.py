@@ -149,8 +149,8 @@ def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
     if wanted.project_id is not None:
         found.append(insights.c.id.in_(insight_records.of_project(wanted.project_id)))
     if wanted.domain is not None:
-        nobody = wanted.domain == NO_DOMAIN
-        found.append(insights.c.domain.is_(None if nobody else wanted.domain))
+        is_none = wanted.domain == NO_DOMAIN
+        found.append(insights.c.domain.is_(None if is_none else wanted.domain))
     if wanted.path is not None:
         said = sa.select(insight_sources.c.insight_id).where(
             insight_sources.c.withdrawn_at.is_(None), said_under(wanted.path)
