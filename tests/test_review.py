@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.errors import BadInput, NotFound, Refused, UnknownProject, UsageError
+from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.testing import settled
 from tests.flow.downward import AGREED, organised
 from tests.flow.support import follow, grown
@@ -117,21 +117,15 @@ async def means(tree: Tree) -> None:
 
 
 async def blames(tree: Tree) -> None:
-    """See that a human's line and a text are found, and nothing else."""
+    """See that a line of a person's leads to what was learned from it, and no other does."""
     (found,) = (await tree.cortex.projects())["projects"]
     path = f"{found['root']}/CLAUDE.md"
-    asked = await tree.cortex.blame(path, 5), await tree.cortex.blame(text="oak barrel")
-    said = [each["matches"][0]["insights"][0]["content"] for each in asked]
-    assert [RULE, RULE] == said
-    for line, why in ((1, "nothing was learned from line 1"), (99, "no line 99")):
-        with pytest.raises((NotFound, BadInput), match=why):
-            await tree.cortex.blame(path, line)
-    with pytest.raises(UnknownProject):
-        await tree.cortex.blame("/etc/passwd", 1)
-    with pytest.raises(NotFound, match="nothing that is known says"):
-        await tree.cortex.blame(text="marzipan")
-    with pytest.raises(UsageError):
-        await tree.cortex.blame(path)
+    assert RULE == (await tree.cortex.history(f"{path}:5"))["insights"][0]["content"]
+    for place in (f"{path}:1", f"{path}:99", "/etc/passwd:1"):
+        with pytest.raises(NotFound, match="nothing was learned from line"):
+            await tree.cortex.history(place)
+    with pytest.raises(NotFound, match="nothing is called 'marzipan'"):
+        await tree.cortex.history("marzipan")
 
 
 async def refuses(tree: Tree) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors import settings
 from cortex_actors.api.pipeline import contradictions
-from cortex_actors.errors import BadInput, ConfigurationError, NotFound, Refused
+from cortex_actors.errors import BadInput, ConfigurationError, NotFound
 from cortex_actors.home import Home
 from cortex_actors.rules.calibration import Figures, Score, Suggestion
 from cortex_actors.rules.contradiction import DEFAULTS, ConflictThresholds
@@ -89,15 +89,9 @@ async def _refused(cortex: FrontDesk) -> None:
     ):
         with pytest.raises(BadInput, match=text):
             await cortex.insights(**asked)
-    for verb in (cortex.insight, cortex.eligible, cortex.approve_insight):
+    for verb in (cortex.insight, cortex.what_if, cortex.approve):
         with pytest.raises(NotFound, match="no insight is called"):
             await verb("nobody")
-    with pytest.raises(BadInput, match="coherence"):
-        await cortex.clusters(sort="best")
-    with pytest.raises(BadInput, match="path"):
-        await cortex.fragments(sort="best")
-    with pytest.raises(NotFound, match="no cluster"):
-        await cortex.cluster("clu_x")
 
 
 @pytest.mark.slow
@@ -123,7 +117,7 @@ class TestLooking:
         assert [] == why["words"]
         assert 7 == len(why["nearest"])
 
-        found = await cortex.eligible((await _only(cortex, "password"))["id"])
+        found = await cortex.what_if((await _only(cortex, "password"))["id"])
         checks = {each["need"]: each for each in found["checks"]}
 
         assert (1, 3, 2.0) == tuple(
@@ -131,7 +125,7 @@ class TestLooking:
         )
         assert checks["active"]["met"]
         assert not found["eligible"]
-        assert "principle" == found["becomes"]["does"]
+        assert "would_promote" == found["would"]
         nearest = (await cortex.promotions(limit=2))["insights"]
         assert found["id"] == nearest[0]["id"]
 
@@ -205,8 +199,6 @@ class TestDeciding:
             await cortex.dismiss_contradiction("con_zz")
         with pytest.raises(BadInput, match="unresolved"):
             await cortex.contradictions(status="open")
-        with pytest.raises(Refused, match="waits for nobody"):
-            await cortex.approve_insight((await _only(cortex, "password"))["id"])
 
         assert "unresolved" == (await cortex.contradiction(found["id"]))["status"]
         await _refused(cortex)
@@ -224,33 +216,21 @@ class TestDeciding:
         (odd,) = (await cortex.insights(status="pending_review"))["insights"]
         assert odd["id"] not in {each["id"] for each in (await cortex.insights())["insights"]}
 
-        assert "active" == (await cortex.approve_insight(odd["id"]))["status"]
+        assert "active" == (await cortex.approve(odd["id"]))["status"]
         assert odd["id"] in {each["id"] for each in (await cortex.insights())["insights"]}
-
-
-def _pairs() -> list[dict[str, Any]]:
-    """Return labelled pairs, of which one sort shares nearly all words."""
-    same = [("The garden blooms now", f"The garden blooms now, {n}x") for n in "abcdefghij"]
-    other = [(f"Birds sing at dawn {n}", f"Flowers are outside {n}") for n in "abcdefghij"]
-    return [
-        {"label": label, "a": {"text": left}, "b": {"text": right, "heading": None}}
-        for label, some in (("duplicate", same), ("unrelated", other))
-        for left, right in some
-    ]
 
 
 @pytest.mark.slow
 class TestCalibrating:
     async def test_measured_first(self, tree: Tree, tmp_home: Path) -> None:
-        """A calibration counts the pairs it is brought, names a wrong one, and writes nothing."""
-        found = await tree.cortex.calibrate(pairs=_pairs())
+        """A calibration counts the pairs that were decided, and writes nothing unasked."""
+        await tree.cortex.dismiss_contradiction((await _conflict(tree))["id"])
+        found = await tree.cortex.calibrate()
 
-        assert (None, 20) == (found["suggestions"][0]["domain"], found["pairs"])
-        assert 10 == found["suggestions"][0]["now"]["merges"]["wanted"]
+        assert (None, 1) == (found["suggestions"][0]["domain"], found["pairs"])
+        assert 1 == found["suggestions"][0]["counts"]["harmless"]
         assert found["written"] is None
-        for pair in ({}, {"label": "x", "a": {"text": "a"}, "b": {"text": "b"}}, "pair"):
-            with pytest.raises(BadInput, match="pair 2 cannot be read"):
-                await tree.cortex.calibrate(pairs=[_pairs()[0], pair], write=True)
+        assert (await tree.cortex.calibrate(write=True))["written"] is None
         assert not Home.of(tmp_home, {}).calibration.exists()
 
 

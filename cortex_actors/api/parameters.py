@@ -107,9 +107,7 @@ _MEANINGS = {
     "insights.category": Parameter("What kind of thing it says.", words=insight.Category),
     "change": Parameter("The number of a change.", metavar="CHANGE"),
     "changes": Parameter("What is to change, by name."),
-    "cluster": _id("The id of a cluster, or the beginning of it."),
     "code": Parameter("Only code, or only text."),
-    "coherence": _share("The mean cosine of a cluster, at least.", names=("--min-coherence",)),
     "color": Parameter("Its colour, such as #228B22."),
     "conflicts": Parameter("Only memories that another one contradicts."),
     "content": Parameter("What is said."),
@@ -190,7 +188,6 @@ _MEANINGS = {
     "knowledge_search.limit": Parameter(
         "How many at most.", least=1, most=200, names=("--limit", "-n")
     ),
-    "line": Parameter("The number of a line.", least=1),
     "lineage": Parameter("Where it comes from."),
     "lookback_hours": Parameter(
         "How many hours to look back.", least=0.001, most=876_000, names=("--hours",)
@@ -216,7 +213,6 @@ _MEANINGS = {
         "What was said, not what was made of it; active or not.", names=("--original",)
     ),
     "other": Parameter("Another statement.", metavar="OTHER"),
-    "pairs": Parameter("Pairs of texts, each with what a person decided."),
     "path": Parameter("The absolute path of a file or a folder."),
     "ingest.path": Parameter("A document, or a folder of them (*.md, *.markdown, *.mdx)."),
     "fragments.path": Parameter("An instruction file, or a folder.", is_path=True),
@@ -267,13 +263,9 @@ _MEANINGS = {
     "session_summary": Parameter("What was done."),
     "since": _when(f"Not before: {_MOMENT}."),
     "events.since": Parameter("Only events with a higher number.", least=0),
-    "size": Parameter("Members of a cluster, at least.", least=1, names=("--min-size",)),
     "skip": Parameter("How many to leave out first.", least=0),
     "sort": Parameter("What comes first."),
-    "contradictions.sort": Parameter("What comes first.", words=insight.ContradictionSort),
     "principles.sort": Parameter("What comes first.", words=insight.PrincipleSort),
-    "clusters.sort": Parameter("What comes first.", words=insight.ClusterSort),
-    "fragments.sort": Parameter("What comes first.", words=insight.FragmentSort),
     "insights.sort": Parameter("What comes first.", words=insight.InsightSort),
     "judge_answer.verdict": Parameter(
         "What the two are; open takes it back.", words=insight.AgentVerdict

@@ -9,7 +9,7 @@ from dataclasses import asdict, fields
 from enum import Enum
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.domain.insight import NO_DOMAIN, Insight, InsightSource, PrincipleSort
+from cortex_actors.domain.insight import Insight, InsightSource, PrincipleSort
 from cortex_actors.rules import decay as rules
 from cortex_actors.storage.pipeline import (
     insight_lists,
@@ -21,7 +21,7 @@ from cortex_actors.storage.pipeline import insights as insight_rows
 from cortex_actors.storage.pipeline.reviews import principles as taken_back
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from _typeshed import DataclassInstance
 
@@ -107,29 +107,6 @@ def brief_insights(connection: Connection, ids: Sequence[str]) -> dict[str, dict
         }
         for each in found.values()
     }
-
-
-def speaking(
-    connection: Connection,
-    some: Sequence[T],
-    names: Callable[[T], Iterable[str]],
-    *,
-    domain: str | None,
-    words: Iterable[str] = (),
-) -> list[T]:
-    """Return what has an insight of a domain, or of no known one (`none`), that holds words.
-
-    `names` gives the ids of the insights that something has.
-    """
-    said = brief_insights(connection, [name for each in some for name in names(each)])
-    wanted = None if domain == NO_DOMAIN else domain
-    fitting = {
-        name
-        for name, told in said.items()
-        if (domain is None or told["domain"] == wanted)
-        and all(word in told["content"].lower() for word in words)
-    }
-    return [each for each in some if not fitting.isdisjoint(names(each))]
 
 
 def _places(connection: Connection, ids: Sequence[str]) -> Mapping[str, Sequence[InsightSource]]:

@@ -55,7 +55,6 @@ class Cortex:
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
     def approve(self, insight: str, note: str | None = None) -> dict[str, Any]: ...
-    def approve_insight(self, insight: str) -> dict[str, Any]: ...
     def archive(
         self,
         ids: Collection[str],
@@ -64,12 +63,6 @@ class Cortex:
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
     def backup(self, to: str | None = None) -> dict[str, Any]: ...
-    def blame(
-        self,
-        path: str | None = None,
-        line: int | None = None,
-        text: str | None = None,
-    ) -> dict[str, Any]: ...
     def brief(
         self,
         project: str | None = None,
@@ -81,25 +74,11 @@ class Cortex:
     def calibrate(
         self,
         domain: str | None = None,
-        pairs: Collection[Mapping[str, Any]] | None = None,
         *,
         write: bool | None = False,
     ) -> dict[str, Any]: ...
     def cancel_migration(self) -> dict[str, Any]: ...
     def close(self) -> None: ...
-    def cluster(self, cluster: str) -> dict[str, Any]: ...
-    def clusters(
-        self,
-        project: str | None = None,
-        limit: int | None = 20,
-        *,
-        domain: str | None = None,
-        search: str | None = "",
-        size: int | None = 2,
-        coherence: float | None = None,
-        sort: str | None = "size",
-        skip: int | None = 0,
-    ) -> dict[str, Any]: ...
     def configure(self, changes: Mapping[str, Any]) -> dict[str, Any]: ...
     def conflicts(
         self,
@@ -126,8 +105,6 @@ class Cortex:
         *,
         status: str | None = "unresolved",
         kind: str | None = None,
-        domain: str | None = None,
-        sort: str | None = "sure",
         skip: int | None = 0,
     ) -> dict[str, Any]: ...
     def convergence(
@@ -196,7 +173,6 @@ class Cortex:
         redact: bool | None = False,
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
-    def eligible(self, insight: str) -> dict[str, Any]: ...
     def enable_store(self, name: str) -> dict[str, Any]: ...
     def event(self, event: str) -> dict[str, Any]: ...
     def event_topics(self) -> dict[str, Any]: ...
@@ -235,7 +211,6 @@ class Cortex:
         limit: int | None = 20,
         *,
         path: str | None = None,
-        sort: str | None = "path",
         skip: int | None = 0,
     ) -> dict[str, Any]: ...
     def get_crumbs(
@@ -871,7 +846,6 @@ class AsyncCortex:
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
     async def approve(self, insight: str, note: str | None = None) -> dict[str, Any]: ...
-    async def approve_insight(self, insight: str) -> dict[str, Any]: ...
     async def archive(
         self,
         ids: Collection[str],
@@ -880,12 +854,6 @@ class AsyncCortex:
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
     async def backup(self, to: str | None = None) -> dict[str, Any]: ...
-    async def blame(
-        self,
-        path: str | None = None,
-        line: int | None = None,
-        text: str | None = None,
-    ) -> dict[str, Any]: ...
     async def brief(
         self,
         project: str | None = None,
@@ -897,25 +865,11 @@ class AsyncCortex:
     async def calibrate(
         self,
         domain: str | None = None,
-        pairs: Collection[Mapping[str, Any]] | None = None,
         *,
         write: bool | None = False,
     ) -> dict[str, Any]: ...
     async def cancel_migration(self) -> dict[str, Any]: ...
     async def close(self) -> None: ...
-    async def cluster(self, cluster: str) -> dict[str, Any]: ...
-    async def clusters(
-        self,
-        project: str | None = None,
-        limit: int | None = 20,
-        *,
-        domain: str | None = None,
-        search: str | None = "",
-        size: int | None = 2,
-        coherence: float | None = None,
-        sort: str | None = "size",
-        skip: int | None = 0,
-    ) -> dict[str, Any]: ...
     async def configure(self, changes: Mapping[str, Any]) -> dict[str, Any]: ...
     async def conflicts(
         self,
@@ -942,8 +896,6 @@ class AsyncCortex:
         *,
         status: str | None = "unresolved",
         kind: str | None = None,
-        domain: str | None = None,
-        sort: str | None = "sure",
         skip: int | None = 0,
     ) -> dict[str, Any]: ...
     async def convergence(
@@ -1012,7 +964,6 @@ class AsyncCortex:
         redact: bool | None = False,
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
-    async def eligible(self, insight: str) -> dict[str, Any]: ...
     async def enable_store(self, name: str) -> dict[str, Any]: ...
     async def event(self, event: str) -> dict[str, Any]: ...
     async def event_topics(self) -> dict[str, Any]: ...
@@ -1051,7 +1002,6 @@ class AsyncCortex:
         limit: int | None = 20,
         *,
         path: str | None = None,
-        sort: str | None = "path",
         skip: int | None = 0,
     ) -> dict[str, Any]: ...
     async def get_crumbs(

@@ -286,27 +286,6 @@ class InsightSort(StrEnum):
     DOUBT = "doubt"
 
 
-class ClusterSort(StrEnum):
-    """What comes first in a list of clusters."""
-
-    #: The most members.
-    SIZE = "size"
-    #: Whose members are most alike, and least.
-    COHERENCE = "coherence"
-    LOOSE = "loose"
-    NEWEST = "newest"
-
-
-class FragmentSort(StrEnum):
-    """What comes first in a list of fragments."""
-
-    #: By file and line.
-    PATH = "path"
-    #: The most statements.
-    SIZE = "size"
-    NEWEST = "newest"
-
-
 class ConflictChoice(StrEnum):
     """Which contradictions are listed, by how far the two conflict."""
 
@@ -352,18 +331,6 @@ class PrincipleSort(StrEnum):
     #: What was distilled last, and what was distilled first.
     NEWEST = "newest"
     OLDEST = "oldest"
-
-
-class ContradictionSort(StrEnum):
-    """What comes first in a list of contradictions."""
-
-    #: What is in one file, then in one project, the surest first.
-    SURE = "sure"
-    #: What was found last, and what was found first.
-    NEWEST = "newest"
-    OLDEST = "oldest"
-    #: What is most alike, and so most likely about one thing.
-    ALIKE = "alike"
 
 
 class MemorySort(StrEnum):

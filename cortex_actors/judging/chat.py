@@ -14,7 +14,7 @@ square brackets are escaped, too, because the servers of some models read `<|im_
 in the middle of a message as its end. Secrets are taken out, and what cannot be seen is written
 visibly.
 
-Whether what a language model wrote stands on the texts it was given. Pure.
+Whether what a language model wrote is founded on the texts it was given. Pure.
 
 A model that is wrong is wrong in a plausible way, and what it writes is remembered. So it may not
 name an address, a number or a quoted piece of code that no source has; what replaces its sources
@@ -211,12 +211,12 @@ def _strict(node: Any) -> Any:  # noqa: ANN401 - a JSON schema is any JSON
 #: Part of the key of every answer that is kept: a change of a word below is another edition.
 EDITION = 2
 
-#: What a model is told.
+#: The prompts.
 _TABLE = table("prompts", package="judging")
 
 
 def system(kind: QuestionKind) -> str:
-    """Return what the model is told before it sees the quoted texts."""
+    """Return the system prompt, which comes before the quoted texts."""
     task = _TABLE["tasks"][kind]
     return f"{_TABLE['frame']}\n\n{task}\n\n{_TABLE['shape']}\n{json.dumps(schema(kind))}"
 
@@ -297,7 +297,7 @@ def cut(text: str, most: int) -> str | None:
 
 
 def _unfit(text: str) -> str | None:
-    """Return why nobody should remember a text, whatever it stands on."""
+    """Return why a text must not be remembered, whatever its sources are."""
     if hidden(text):
         return "it holds letters that cannot be seen"
     if mask_secrets(text).secrets:
@@ -318,7 +318,7 @@ def _missing(text: str, there: str) -> str | None:
 #: The same question has the same answer, as far as the model can.
 TEMPERATURE, SEED = 0, 42
 
-#: How a server is told that JSON is wanted, the strictest first: not every one knows all of them.
+#: Ways to ask a server for JSON, the strictest first: not every server knows all of them.
 FORMATS = ("json_schema", "json_object", "text")
 
 #: What a model says that it had to stop for, although it was not done.
@@ -416,7 +416,7 @@ class LanguageLayer:
         *,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        """Check the address; nobody is asked yet."""
+        """Check the address; nothing is sent yet."""
         self.at_once = settings.at_once
         self._settings = settings
         self._clock = clock
@@ -479,7 +479,7 @@ class LanguageLayer:
             return error
 
     async def _answer(self, question: JudgeQuestion) -> Answer:
-        """Ask, and hand on what stands the test."""
+        """Ask, and return what passes the checks."""
         if self._client is None or self._clock.monotonic() < self._until:
             raise EndpointUnusable(self._why)
         try:

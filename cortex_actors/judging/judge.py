@@ -3,7 +3,7 @@
 hears   -
 says    -
 asks    ledger
-keeps   the layers' processes and connections, questions in hand and what each run has used of its
+keeps   the layers' processes and connections, open questions and what each run has used of its
         budget (lost on a crash; answers that were given are in the ledger, and who asked goes on
         without)
 
@@ -63,15 +63,15 @@ SOON = 2.0
 #: Settings that decide what a model says, and not only whether it is asked in time.
 NAMING = {"cross_encoder", "cross_encoder_labels", "cross_encoder_sure", "model", "base_url"}
 
-#: Runs whose use is remembered: far more than are under way at once.
+#: Runs whose use is remembered: far more than run at once.
 RUNS = 64
 
 
 class Budget:
     """Grants each run so many questions, the first ones that are asked, and so many seconds.
 
-    A run begins when it asks for the first time. A crash forgets what it has used; whoever asks
-    without a name is a run of its own each time.
+    A run begins when it asks for the first time. A crash forgets what it has used; a
+    question without a name is a run of its own each time.
     """
 
     def __init__(self, most: int, seconds: float) -> None:
@@ -123,7 +123,7 @@ class Judge(AsyncioActor):
     Every answer is kept in the ledger under the question, the layer and the model, so the same
     question is never paid for twice. No run waits longer than `judging.patience_s` in all: what is
     being answered by then is answered to its end and kept for the next time. No trouble of a model
-    is raised here; an asker is told None and goes on by the rules.
+    is raised here; an asker gets None and goes on by the rules.
     """
 
     #: Askers that wait for a turn; each question takes the mailbox microseconds.
@@ -158,7 +158,7 @@ class Judge(AsyncioActor):
 
     @deferred
     async def compare(self, pairs: Sequence[Pair], *, run: str = "") -> list[Judgement | None]:
-        """Return what each pair of claims is to each other; None where nobody is sure.
+        """Return what each pair of claims is to each other; None where no layer is sure.
 
         Questions that belong together name their `run`: it has one budget.
         """
@@ -175,7 +175,7 @@ class Judge(AsyncioActor):
 
     @deferred
     async def write(self, question: JudgeQuestion, *, run: str = "") -> str | None:
-        """Return the text that a question asks for; None where nobody can write it."""
+        """Return the text that a question asks for; None where no layer can write it."""
         until = self._budget.until(run, self._clock.monotonic())
         for layer in self._able(question.kind):
             (answer,) = await self._told(layer, [question], run, until=until)
@@ -245,7 +245,7 @@ class Judge(AsyncioActor):
         try:
             async with self._rooms[layer.decider]:
                 if self._clock.monotonic() >= until:
-                    return {}  # nobody waits for it any more, and it costs nothing yet
+                    return {}  # no run waits for it any more, and it costs nothing yet
                 self._counts["asked"] += len(questions)
                 told = await self._asked(layer, list(questions.values()))
             good = {
@@ -301,7 +301,7 @@ class QuietJudge:
     def __init__(
         self, judge: NamedActor[Judge], settings: JudgingSettings, *, grace: float = GRACE
     ) -> None:
-        """Remember whom to ask; without a model nobody is asked at all."""
+        """Remember whom to ask; without a model no question is asked at all."""
         self.is_there = bool(settings.cross_encoder or settings.model)
         #: What its judgements depend on beside the texts: another one may judge otherwise.
         parts = settings.model_dump(include=NAMING, mode="json")

@@ -30,13 +30,13 @@ Told: TypeAlias = Answer | CortexError
 class LayerState(StrEnum):
     """Whether a layer can be asked now."""
 
-    #: Comes when it is asked for: nothing is loaded, or nobody has asked yet.
+    #: Comes when it is asked for: nothing is loaded, or nothing was asked yet.
     IDLE = "idle"
     LOADING = "loading"
     READY = "ready"
     #: Away for a while.
     DOWN = "down"
-    #: Will not come by itself: somebody has to change a setting or the installation.
+    #: Will not come by itself: a person has to change a setting or the installation.
     MISSING = "missing"
 
 
@@ -95,7 +95,7 @@ class JudgingLayer(Protocol):
     is_metered: bool
 
     async def live(self) -> None:
-        """Look after what it needs, until cancelled; then let go of it."""
+        """Look after what it needs, until cancelled; then release it."""
 
     async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         """Return an answer or an error for each question.

@@ -191,9 +191,9 @@ BULK = 16
 
 
 class EntailmentLayer:
-    """A CrossEncoder in a process of its own, loaded at the first question and let go when idle.
+    """A CrossEncoder in a process of its own, loaded at the first question and ended when idle.
 
-    A death of the process, a hang or a failure to load fails the questions in hand; after
+    A death of the process, a hang or a failure to load fails the open questions; after
     `breaker_failures` of them in a row it is left alone for a while. A model that is not on this
     machine, or is no entailment model, makes it `missing`.
     """
@@ -249,13 +249,13 @@ class EntailmentLayer:
         return LayerInfo(self.decider, name, self._state(), self._reason(), counts)
 
     async def live(self) -> None:
-        """End the process when nobody has asked for a while, and at the end of all."""
+        """End the process after a while without a question, and at the end of all."""
         try:
             while True:
                 await self._begun.wait()
                 await self._clock.sleep(max(0.0, self._rest()))
                 async with self._turn:
-                    if self._rest() <= 0:  # nobody has asked meanwhile
+                    if self._rest() <= 0:  # no question came meanwhile
                         await self._let_go()
         finally:
             await self._let_go()
@@ -337,7 +337,7 @@ class EntailmentLayer:
         return self._child
 
     async def _failed(self, error: Exception) -> CortexError:
-        """Note a failure, end the process that had it, and return what askers are told."""
+        """Note a failure, end the process that had it, and return the error for the askers."""
         await self._let_go()
         name = self._settings.cross_encoder
         if isinstance(error, JudgeMissing):
@@ -363,7 +363,7 @@ class EntailmentLayer:
             await child.stop()
 
     def _rest(self) -> float:
-        """Return the seconds until nobody has asked for long enough."""
+        """Return the seconds until it was idle for long enough."""
         return self._used + self._settings.cross_encoder_idle_s - self._clock.monotonic()
 
     def _state(self) -> LayerState:

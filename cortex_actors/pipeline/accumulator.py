@@ -200,7 +200,7 @@ class Accumulator(Consumer):
         """Hear the topics; the threads end with the actor, those that hang excepted."""
         self.actor_ref.on_end(self._threads.close)
         await super().on_start()
-        self.spawn(self._read_anew(), name="read anew")
+        self.spawn(self._read_anew(), name="read again")
 
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Learn what a file says now."""

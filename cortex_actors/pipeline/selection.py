@@ -25,8 +25,8 @@ ask for the vectors of the same statements, and most of them at the same time.
 
 Presence: which instruction files a project has at its root, as the formatters ask for it.
 
-Nothing here is written, and nothing but regular files is opened: what else may lie there is for
-left to the writer to refuse.
+Nothing here is written, and nothing but regular files is opened: the writer refuses what else may
+be there.
 
 The statements of a file, with their vectors: what a principle may repeat or contradict.
 """
@@ -269,25 +269,13 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Scored:
-    """A principle, and how much it matters to the file."""
+class ChosenPrinciple:
+    """A principle, how much it matters to the file, and what the file has against it."""
 
     principle: Principle
     row: Matrix | None
     score: float
-
-
-@dataclass(frozen=True, slots=True)
-class ChosenPrinciple:
-    """A principle that the file gets; `found` says what the file has against it."""
-
-    scored: Scored
-    found: FileFindings
-
-    @property
-    def principle(self) -> Principle:
-        """The principle itself."""
-        return self.scored.principle
+    found: FileFindings = FileFindings()
 
 
 @dataclass(frozen=True, slots=True)
@@ -341,16 +329,17 @@ class Chooser:
             why = "it leads to another file" if placed.page.is_pointer else found.said
             if placed.page.is_pointer or (why and not self.repeats):
                 said.append({"text": each.principle.content, "why": why})
-            elif (
-                rival := next((e for e in kept if self._opposed(each, e.scored)), None)
-            ) is not None:
-                opposed += 1
-                one, other = each.principle, rival.principle
-                # Of the two the higher ranked one is given.
-                if (one.rank, other.id) > (other.rank, one.id):
-                    kept[kept.index(rival)] = ChosenPrinciple(each, found)
-            else:
-                kept.append(ChosenPrinciple(each, found))
+                continue
+            chosen = replace(each, found=found)
+            rival = next((e for e in kept if self._opposed(chosen, e)), None)
+            if rival is None:
+                kept.append(chosen)
+                continue
+            opposed += 1
+            one, other = chosen.principle, rival.principle
+            # Of the two the higher ranked one is given.
+            if (one.rank, other.id) > (other.rank, one.id):
+                kept[kept.index(rival)] = chosen
         order = sorted(kept, key=lambda each: each.found.against is not None)
         others = len(offer.principles) - len(fitting.principles)
         return FileChoice(tuple(order), tuple(said), opposed, len(scored) - len(enough), others)
@@ -363,13 +352,13 @@ class Chooser:
         near = self._enough(self._scored(fitting, placed), offer)
         return sum(self.repeats or not bench.compare(e.principle, e.row).said for e in near)
 
-    def _enough(self, scored: Iterable[Scored], offer: Offer) -> list[Scored]:
+    def _enough(self, scored: Iterable[ChosenPrinciple], offer: Offer) -> list[ChosenPrinciple]:
         """Return what a file may get: all that a person approved, first, and what is near it."""
         least, waiting = self.settings.least, offer.unapproved
         order = sorted(scored, key=lambda each: each.principle.id in waiting)
         return [e for e in order if e.score >= least or e.principle.id not in waiting]
 
-    def _scored(self, offer: Offer, placed: PlacedTexts) -> list[Scored]:
+    def _scored(self, offer: Offer, placed: PlacedTexts) -> list[ChosenPrinciple]:
         """Return the nearest principles, those that matter most first.
 
         Without vectors those of the highest rank are the nearest. What a person approved is among
@@ -396,10 +385,10 @@ class Chooser:
             if place < chosen.nearest or each.id not in offer.unapproved:
                 shared = share(each.domains, of_file)
                 value = score(cosines[number], each.rank, share=shared, weights=weights)
-                found.append(Scored(each, offer.row(number), value))
+                found.append(ChosenPrinciple(each, offer.row(number), value))
         return sorted(found, key=lambda each: (-each.score, each.principle.id))
 
-    def _opposed(self, one: Scored, other: Scored) -> bool:
+    def _opposed(self, one: ChosenPrinciple, other: ChosenPrinciple) -> bool:
         """Tell whether two principles contradict each other, linked or not."""
         cosine = None
         if one.row is not None and other.row is not None:

@@ -158,6 +158,7 @@ _HISTORY: dict[str, Any] = {
             "status": "resolved",
             "reason": "tabs against spaces",
             "resolution": "we like tabs",
+            "detected_at": 0,
         }
     ],
     "reviews": [{"insight_id": "ins_aaaaaaaabbbb", "decision": "approved", "at": 0, "note": None}],
@@ -177,10 +178,6 @@ _HISTORY: dict[str, Any] = {
         }
     ],
     "files": _WHOLE["files"],
-    "events": [
-        {"at": 0, "what": "read", "about": "ins_aaaaaaaabbbb", "text": "/a/CLAUDE.md:3"},
-        {"at": 1_000_000, "what": "distilled", "about": "pri_aaaaaaaabbbb", "text": "heuristic"},
-    ],
 }
 
 #: Verb -> what the daemon answers.

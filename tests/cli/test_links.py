@@ -84,8 +84,9 @@ class TestText:
         assert 0 == entry.main(["links", _WIDE["id"]])
         out = capsys.readouterr().out
 
-        assert "rank 0.81 · heuristic · python · pri_aaaaaaaa" in out
-        assert "generalizes (0.75): pri_cccccccc Use tabs in Go.\none holds only for go" in out
+        assert "heuristic · python · pri_aaaaaaaa" in out
+        assert "generalizes (0.75): pri_cccccccc Use tabs in Go." in out
+        assert "one holds only for go" in out
         assert "needed by" not in out
 
     def test_none(self, capsys: pytest.CaptureFixture[str]) -> None:

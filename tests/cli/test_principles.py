@@ -65,13 +65,12 @@ _SHOWN = {
         "until 1970-01-02T00:00:00Z",
         "counts for ins_aaaaaaaa",
         "3 insights · coherence 0.90",
-        "tabs against spaces · we like tabs",
+        "tabs against spaces · we like tabs · 1970-01-01T00:00:00Z",
         "approved · 1970-01-01T00:00:00Z",
         "path taken back 1970-01-01T00:00:00Z · lifted 1970-01-01T00:00:00Z · a mistake",
         "1.00 of ins_aaaaaaaa",
         "for claude, bullet 2",
-        "first read   · /a/CLAUDE.md:3",
-        "a principle  · heuristic",
+        "take it back with: cortex projects revoke pri_aaaaaaaa",
     ],
 }
 

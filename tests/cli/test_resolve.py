@@ -157,9 +157,6 @@ class TestAsked:
             "resolve --all --undo",
             "resolve x --undo -n",
             "resolve x --undo -a claude",
-            "resolve x -n --output f",
-            "resolve x --stdout --output f",
-            "resolve x --json --output f",
             "resolve x --yes -n",
             "resolve x --yes --stdout",
             "resolve x --yes --undo",
@@ -347,39 +344,6 @@ class TestText:
         daemon.answer = {"files": [{**WRITTEN, "path": "", "state": "shown"}], "left": []}
         assert 0 == run("resolve -a chatgpt")
         assert WRITTEN["section"] == capsys.readouterr().out
-
-    def test_output(
-        self, daemon: Daemon, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """It is written to a new file of the caller's, and once more where it is the same."""
-        path = tmp_path / "prompt.txt"
-        for _ in range(2):
-            assert 0 == run(f"resolve --output {path}")
-
-        assert WRITTEN["section"] == path.read_text()
-        assert [f"wrote 1 note to {path}", f"nothing to change in {path}"] == (
-            capsys.readouterr().out.splitlines()
-        )
-
-    @pytest.mark.parametrize("before", ["", "## My own\n", f"{WRITTEN['section']}My own.\n"])
-    def test_over(self, daemon: Daemon, tmp_path: Path, before: str) -> None:
-        """A file that says anything else stays as it is, also one that was written before."""
-        path = tmp_path / "prompt.txt"
-        path.write_text(before)
-
-        assert 77 == run(f"resolve --output {path}")
-        assert before == path.read_text()
-
-    def test_no_file(
-        self, daemon: Daemon, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        """Where no file can be is told, and nothing is followed to where a link leads."""
-        (tmp_path / "link").symlink_to(tmp_path / "away")
-
-        codes = [run(f"resolve --output {tmp_path}/{name}") for name in ("", "gone/f", "link")]
-        assert [65, 65, 77] == codes
-        assert "it is a folder" in capsys.readouterr().err
-        assert not (tmp_path / "away").exists()
 
     def test_refused(self, daemon: Daemon) -> None:
         """A file that is no text has no section."""

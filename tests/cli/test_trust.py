@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.cli import entry
 from tests.cli.answering import answering, for_people, for_programs
-from tests.cli.trusted import ANSWERS, BULLET, CHAIN, TAKEN
+from tests.cli.trusted import ANSWERS, TAKEN
 
 _SHOWN = {
     "review": [
@@ -39,16 +39,6 @@ _SHOWN = {
         "cortex projects revoke --undo prj_1",
     ],
     "revoke atlas --undo": ["project atlas counts again; what it says is read again"],
-    "blame /b/CLAUDE.md:9": [
-        "is in  /b/CLAUDE.md (for claude)",
-        "rank 0.50",
-        "taken back",
-        "approved by owner (diff) 1970-01-01",
-        "weight 0.75 · approved by a person 1970-01-01",
-        "and 2 more",
-        "also in  /c/AGENTS.md (for codex)",
-        "cortex insights history pri_aaaaaaaa",
-    ],
 }
 
 
@@ -109,50 +99,6 @@ class TestAsking:
         ]
         assert [str(each) for each in wanted] == [params["source"] for _, params in asked]
 
-    def test_places(
-        self,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        asked: list[tuple[str, dict[str, Any]]],
-    ) -> None:
-        """What looks like a line of a file that is there is one; anything else is a text."""
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "CLAUDE.md").write_text("# A\n")
-        for words in (
-            *(["CLAUDE.md:12"], ["a/b.md:3"], ["AGENTS.md:7"]),
-            *(["use", "port:8080"], ["AGENTS.md"], ["CLAUDE.md:", "be", "brief"]),
-        ):
-            entry.main(["blame", *words, "--json"])
-
-        here = Path.cwd()
-        assert [
-            {"path": str(here / "CLAUDE.md"), "line": 12},
-            {"path": str(here / "a/b.md"), "line": 3},
-            {"path": str(here / "AGENTS.md"), "line": 7},
-            {"text": "use port:8080"},
-            {"text": "AGENTS.md"},
-            {"text": "CLAUDE.md: be brief"},
-        ] == [params for _, params in asked]
-
-    @pytest.mark.parametrize(
-        "what", ["AGENTS.md:", "AGENTS.md:abc", "notes.txt:1:2", "a/GEMINI.md:x"]
-    )
-    def test_no_line(
-        self,
-        what: str,
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-        asked: list[tuple[str, dict[str, Any]]],
-        capsys: pytest.CaptureFixture[str],
-    ) -> None:
-        """A file without a line behind it is no text: the error says how a line is given."""
-        monkeypatch.chdir(tmp_path)
-        (tmp_path / "notes.txt").touch()
-
-        assert 65 == entry.main(["blame", what])
-        assert "write FILE:LINE" in capsys.readouterr().err
-        assert [] == asked
-
     @pytest.mark.parametrize(
         "words",
         [
@@ -162,7 +108,6 @@ class TestAsking:
             "revoke atlas --undo -n",
             "review list --status odd",
             "review show",
-            "blame",
         ],
     )
     def test_usage(self, words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,19 +122,15 @@ class TestAsking:
         empty = {**ANSWERS["reviews"], "total": 0, "reviews": []}
         monkeypatch.setitem(ANSWERS, "reviews", empty)
         monkeypatch.setitem(ANSWERS, "revoked", {"revoked": [], "left_over": []})
-        gone = {**BULLET, "principle": "pri_gone"}
-        lost = {**CHAIN, "insights": [], "principles": [], "files": [], "bullet": gone}
-        monkeypatch.setitem(ANSWERS, "blame", {"asked": {"text": "x"}, "matches": [lost]})
         again = {**TAKEN, "revoked": []}
         monkeypatch.setitem(ANSWERS, "revoke", again)
-        for words in ("review", "revoke", "blame x", "revoke atlas"):
+        for words in ("review", "revoke", "revoke atlas"):
             entry.main(words.split())
 
         shown = capsys.readouterr().out
         for text in (
             "nothing waits for a person",
             "nothing is taken back",
-            "pri_gone: there is none any more",
             "atlas is taken back already",
         ):
             assert text in shown

@@ -34,21 +34,9 @@ _SHOWN = {
         "computed again",
         "confidence        --  0.50 of 0.70, 0.20 to go",
         "same as    ins_cccccccc  Use spaces.",
-        "cluster    clu_12345678, 3 insights",
+        "cluster    clu_12345678, 2 insights, coherence 0.90",
         "principle  pri_aaaaaaaa · heuristic · rank 0.50 · active",
     ],
-    "insights --approve ins_a": ["approved ins_aaaaaaaabbbb; it is active now"],
-    "eligible ins_a": [
-        "2.2 of 7 days, 4.8 to go",
-        "3 of 4 are missing; nearest is confidence",
-        "it would become a principle: heuristic, rank 0.45",
-    ],
-    "eligible": [
-        "1 of 9 insights has earned it",
-        "lacks confidence 0.50 of 0.70, age 2.2 of 7 days",
-    ],
-    "clusters": ["1 of 2 clusters", "= Use spaces.", "coherence 0.90"],
-    "clusters --show clu_1": ["coherence  0.900 (m)", "(the middle)", "Use spaces."],
     "fragments": ["3-9  Style", "4 insights · 1 said elsewhere, too · 1 contradicted", "in docs"],
     "calibrate": ["21 duplicate", "0.45", "1.00 / 0.50", "- / -", "their own: rust 21", "--write"],
 }
@@ -116,18 +104,13 @@ class TestAsking:
     @pytest.mark.parametrize(
         ("words", "text"),
         [
-            ("insights --explain a --approve b", "one of --explain and --approve"),
             ("insights --category rule", "'--category': 'rule' is not one of 'convention'"),
             ("insights --status alive", "'alive' is not one of live, all, active"),
             ("contradictions --status closed", "is not one of unresolved, resolved"),
             ("insights --min-confidence 2", "not in the range 0<=x<=1"),
             ("contradictions resolve con_1", "--keep a"),
             ("contradictions --type odd", "contextual"),
-            ("eligible ins_a --project atlas", "leave out --project"),
-            ("eligible ins_a --limit 3", "an insight's id says all"),
-            ("clusters tabs --show clu_1", "no words"),
             ("insights --explain a --project atlas", "nothing else"),
-            ("clusters --show clu_1 --limit 3", "no words or filters"),
             ("schedule --run digest check", "Got unexpected extra argument"),
         ],
     )
@@ -136,23 +119,6 @@ class TestAsking:
         assert 64 == entry.main(words.split())
         assert text in capsys.readouterr().err
 
-    def test_pairs(self, tmp_path: Path, asked: list[tuple[str, dict[str, Any]]]) -> None:
-        """Of a file of pairs only what is needed is sent; lines without anything are left out."""
-        path = tmp_path / "pairs.jsonl"
-        pair = {"label": "duplicate", "a": {"text": "x", "repo": "r"}, "b": {"text": "y"}, "id": 1}
-        path.write_text(json.dumps(pair) + "\n\n")
-        assert 0 == entry.main(["calibrate", "--pairs", str(path)])
-
-        sides = {"a": {"text": "x", "heading": None}, "b": {"text": "y", "heading": None}}
-        assert [{"label": "duplicate", **sides}] == asked[0][1]["pairs"]
-
-    def test_no_pairs(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        """A file that is not there, or a line that is no JSON, is named."""
-        assert 66 == entry.main(["calibrate", "--pairs", str(tmp_path / "no.jsonl")])
-        (tmp_path / "odd.jsonl").write_text('{"label": 1}\n{')
-        assert 65 == entry.main(["calibrate", "--pairs", str(tmp_path / "odd.jsonl")])
-        assert "line 2 of" in capsys.readouterr().err
-
 
 class TestNothing:
     @pytest.mark.parametrize(
@@ -160,7 +126,6 @@ class TestNothing:
         [
             ("insights --skip 9", "insights"),
             ("contradictions --skip 9", "contradictions"),
-            ("clusters --skip 9", "clusters"),
             ("fragments --skip 9", "fragments"),
         ],
     )
@@ -180,8 +145,6 @@ class TestNothing:
     @pytest.mark.parametrize(
         ("words", "text"),
         [
-            ("clusters", "clusters are made when insights are compared: cortex insights reconcile"),
-            ("clusters --min-size 9", "leave out a filter"),
             ("insights", "follow a project with: cortex init PATH"),
             ("insights --tag odd", "leave out a filter"),
         ],

@@ -37,54 +37,6 @@ _WHOLE = {
     ],
     "promotion": {"checks": CHECKS},
 }
-_LINE = {**_WHOLE["places"][0], "said_id": "ins_aaaaaaaabbbb"}
-CHAIN: dict[str, Any] = {
-    "asked": {"kind": "principle", "id": "pri_aaaaaaaabbbb"},
-    "insights": [
-        {
-            "id": "ins_aaaaaaaabbbb",
-            "content": ODD,
-            "status": "active",
-            "lines": [_LINE] * 12,
-        }
-    ],
-    "principles": [
-        {
-            "id": "pri_aaaaaaaabbbb",
-            "content": ODD,
-            "category": "heuristic",
-            "status": "active",
-            "rank": 0.5,
-            "created_at": 0,
-            "made_of": [{"id": "ins_aaaaaaaabbbb", "weight": 0.75}],
-        }
-    ],
-    "reviews": [
-        {"insight_id": "ins_aaaaaaaabbbb", "decision": "approved", "at": 0, "note": "as we do"}
-    ],
-    "approvals": [
-        {
-            "principle_id": "pri_aaaaaaaabbbb",
-            "decision": "approved",
-            "decided_by": "owner",
-            "way": "diff",
-            "at": 0,
-            "note": None,
-            "ended_at": None,
-        }
-    ],
-    "revocations": [{"key": "pri_aaaaaaaabbbb", "ended_at": None}],
-    "files": [
-        {"path": "/b/CLAUDE.md", "agent": "claude"},
-        {"path": "/c/AGENTS.md", "agent": "codex"},
-    ],
-}
-BULLET = {
-    "path": "/b/CLAUDE.md",
-    "agent": "claude",
-    "text": f"- {ODD}",
-    "principle": "pri_aaaaaaaabbbb",
-}
 TAKEN: dict[str, Any] = {
     "kind": "project",
     "key": "prj_1",
@@ -138,9 +90,5 @@ ANSWERS: dict[str, dict[str, Any]] = {
                 "reason": "edited by hand",
             }
         ],
-    },
-    "blame": {
-        "asked": {"path": "/b/CLAUDE.md", "line": 9, "text": f"- {ODD}", "ours": True},
-        "matches": [{**CHAIN, "bullet": BULLET}],
     },
 }

@@ -58,7 +58,12 @@ _INSIGHT = {
     "represents": [_OTHER],
     "represented_by": None,
     "contradictions": [{**PAIR, "other": _OTHER}],
-    "cluster": {"id": "clu_12345678", "size": 3, "coherence": 0.9},
+    "cluster": {
+        "id": "clu_12345678",
+        "size": 2,
+        "coherence": 0.9,
+        "members": [_SIDE, _OTHER],
+    },
     "principles": [
         {"id": "pri_aaaaaaaabbbb", "category": "heuristic", "rank": 0.5, "status": "active"}
     ],
@@ -103,34 +108,11 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "resolve_contradiction": {**PAIR, "status": "resolved", "kept_id": _OTHER["id"]},
     "dismiss_contradiction": {**PAIR, "status": "dismissed"},
     "insight": _INSIGHT,
-    "approve_insight": {**_INSIGHT, "status": "active"},
-    "eligible": {
-        "id": "ins_a",
-        "content": ODD,
-        "eligible": False,
-        "checks": CHECKS,
-        "missing": ["confidence", "age", "no_contradiction"],
-        "nearest": "confidence",
-        "becomes": {"does": "principle", "id": "pri_1", "category": "heuristic", "rank": 0.45},
-    },
     "promotions": {
         "looked_at": 9,
         "eligible": 1,
         "reasons": {"ready": 1, "not_promoted": 2, "confidence": 6, "age": 0},
         "insights": [{**_INSIGHT, "missing": CHECKS[1:]}],
-    },
-    "clusters": {
-        "total": 2,
-        "clusters": [
-            {
-                "id": "clu_12345678",
-                "medoid_id": _SIDE["id"],
-                "model": "m",
-                "coherence": 0.9,
-                "made_at": 0,
-                "members": [_SIDE, _OTHER],
-            }
-        ],
     },
     "fragments": {
         "total": 1,
@@ -159,4 +141,3 @@ ANSWERS: dict[str, dict[str, Any]] = {
     "scan": {"id": "evt_1", "topic": "scan:requested", "seq": 7},
     "insights": {"total": 14, "insights": []},
 }
-ANSWERS["cluster"] = ANSWERS["clusters"]["clusters"][0]

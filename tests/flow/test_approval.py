@@ -122,7 +122,7 @@ class TestApproval:
         )
 
         done = (await tree.cortex.resolve(str(path), approve=[bullet["id"]]))["files"][0]
-        chain = (await tree.cortex.blame(text=SAYING))["matches"][0]
+        chain = await tree.cortex.history(bullet["id"])
         assert [SAYING] == notes(path)
         assert done["bullets"][0]["approved"]
         (said,) = chain["approvals"]

@@ -140,7 +140,7 @@ class TestApproved:
         async with grown(tmp_path / "home", **OPEN) as tree:
             await follow(tree, source.parent, target.parent)
             (name,) = await _waiting(tree, "system-reminder")
-            await tree.cortex.approve_insight(name)
+            await tree.cortex.approve(name)
             await organised(tree)
             assert 0 == (await tree.cortex.principles())["total"]
             await tree.cortex.approve(name)

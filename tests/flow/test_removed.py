@@ -54,24 +54,14 @@ async def said_of(tree: Tree, principle: str) -> dict[str, Any]:
         "principles": sum(each["resolved"] for each in listed if each["id"] == principle),
         "principle": len((await tree.cortex.principle(principle))["files"]),
         "history": len(history["files"]),
-        "events": sum(each["what"] == "resolved" for each in history["events"]),
-        "blame": [len(each["files"]) for each in (await _blamed(tree, principle))["matches"]],
     }
-
-
-async def _blamed(tree: Tree, principle: str) -> dict[str, Any]:
-    """Return whom to blame for what a principle says."""
-    content = (await tree.cortex.principle(principle))["content"]
-    found: dict[str, Any] = await tree.cortex.blame(text=content)
-    return found
 
 
 def _states(count: int, unresolved: list[Any] | None = None) -> dict[str, Any]:
     """Return what is said of a principle that stands in so many files."""
-    names = ("principles", "principle", "history", "events")
+    names = ("principles", "principle", "history")
     return {
         "status": (count, unresolved or []),
-        "blame": [count],
         **dict.fromkeys(names, count),
     }
 

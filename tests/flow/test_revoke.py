@@ -121,8 +121,8 @@ class TestWayRound:
                 assert POISON in section(path)
             words = edited.read_text().replace("with brandy", "with cold brandy")
             edited.write_text(words)
-            blamed = await tree.cortex.blame(str(edited), _line(words, "cold brandy"))
-            assert POISON == blamed["matches"][0]["principles"][0]["content"]
+            chain = await tree.cortex.history(f"{edited}:{_line(words, 'cold brandy')}")
+            assert POISON == chain["principles"][0]["content"]
             told = await tree.cortex.revoke(str(roots["b"]), "not ours", dry_run=True)
             assert [str(plain), str(edited)] == [each["path"] for each in told["files"]]
             assert POISON in section(plain)

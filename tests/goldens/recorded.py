@@ -237,7 +237,6 @@ def _pool(client: Client) -> dict[str, Any]:
     ids = sorted(m["id"] for m in memories)
     principles = client.call("principles").get("principles", [])
     contradictions = client.call("contradictions").get("contradictions", [])
-    clusters = client.call("clusters").get("clusters", [])
     events = client.call("events")["events"]
     return {
         **PLAIN,
@@ -252,7 +251,6 @@ def _pool(client: Client) -> dict[str, Any]:
         "right": ids[1],
         "old": ids[0],
         "new": ids[1],
-        "cluster": clusters[0]["id"] if clusters else "none",
         "contradiction": contradictions[0]["id"] if contradictions else "none",
         "event": events[0]["id"] if events else "1",
         "principle": principles[0]["id"] if principles else "none",
@@ -291,10 +289,10 @@ PLAIN = {
 
 #: Operations that change nothing come first, in the order of their names.
 _READS = re.compile(
-    r"agents?$|clusters?$|conflicts|contradictions?$|convergence|crumbs|duplicates|eligible|events?$"
+    r"agents?$|conflicts|contradictions?$|convergence|crumbs|duplicates|events?$"
     r"|fragments|history|insights?$|inspect|judge|knobs|knowledge_|latest_crumb|links|memor|migration$"
     r"|model$|outside|pace|principles?$|projects|promotions|recall|reviews?$|revoked|runs|schedule"
-    r"|search|stale|status|store_health|stores|summon|threads?$|topics|tree|unfinished|village|what_if|blame"
+    r"|search|stale|status|store_health|stores|summon|threads?$|topics|tree|unfinished|village|what_if"
 )
 
 
@@ -311,10 +309,7 @@ def _parameters(verbs: Mapping[str, list[str]], pool: Mapping[str, Any]) -> list
 
 def _script(pool: Mapping[str, Any]) -> list[Call]:
     """Return calls whose parameters a name alone does not give."""
-    atlas = pool["path"]
     return [
-        ("blame", {"text": "port"}),
-        ("blame", {"path": f"{atlas}/CLAUDE.md", "line": 3}),
         ("recall", {"query": "redis port", "explain": True, "track": False, "limit": 5}),
         ("recall", {"query": "redis port", "budget_tokens": 60, "track": False}),
         ("search", {"query": "redis port", "explain": True, "track": False, "tags": ["redis"]}),
@@ -333,7 +328,6 @@ def _script(pool: Mapping[str, Any]) -> list[Call]:
 def _changes(pool: Mapping[str, Any]) -> list[Call]:
     """Return the rest of the script: most of it changes something."""
     a, b, c = pool["mine"][:3]
-    atlas = pool["path"]
     return [
         ("save", {"id": a}),
         ("promote", {"id": b}),
@@ -358,7 +352,7 @@ def _changes(pool: Mapping[str, Any]) -> list[Call]:
         ("restore_knowledge", {"topic": "ports"}),
         ("leave_crumb", {"session_summary": "All done.", "unfinished_business": ["tables"]}),
         ("unfinished", {}),
-        *_resolutions(atlas),
+        *_resolutions(pool["path"]),
     ]
 
 

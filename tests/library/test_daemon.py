@@ -36,7 +36,7 @@ QUESTIONS = sorted(
     name
     for name, verb in called().items()
     if snapshot()[verb]["http"].startswith("GET ")
-    and verb not in {"blame", "resolve_preview"}  # they need one of theirs
+    and verb != "resolve_preview"  # it needs one of its own
     and not any(each["required"] for each in snapshot()[verb]["parameters"])
 )
 

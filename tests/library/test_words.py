@@ -80,12 +80,12 @@ class TestEvery:
         cortex, door = asked
         cortex.promote("mem_1", "cortex")
         cortex.publish("custom:x", {"a": 1}, transient=True)
-        cortex.blame("CLAUDE.md", 3)
+        cortex.contradictions("atlas", 3)
 
         assert [
             ("promote", {"id": "mem_1", "to": "cortex", "as_agent": "KETHER"}),
             ("publish", {"topic": "custom:x", "payload": {"a": 1}, "transient": True}),
-            ("blame", {"path": "CLAUDE.md", "line": 3}),
+            ("contradictions", {"project": "atlas", "limit": 3}),
         ] == door.asked
 
     def test_speaks(self) -> None:

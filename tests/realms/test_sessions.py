@@ -19,7 +19,7 @@ from tests.realms.world import AGENTS, World, lasting, say
 #: What is a person's to do: who adds an operation decides whether it belongs here.
 REFUSED = {
     # What is written into files, and what may be.
-    *("review.approve review.reject insights.approve projects.revoke projects.lift").split(),
+    *("review.approve review.reject projects.revoke projects.lift").split(),
     *("resolve resolve.undo projects.auto projects.add projects.remove").split(),
     # What an agent must not decide, or start for all.
     *("contradictions.resolve contradictions.dismiss contradictions.calibrate").split(),

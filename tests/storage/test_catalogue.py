@@ -10,7 +10,6 @@ from cortex_actors.domain.insight import (
     LIVE,
     NO_DOMAIN,
     Category,
-    FragmentSort,
     InsightSort,
     InsightStatus,
 )
@@ -164,13 +163,9 @@ class TestFragments:
             assert count == len(found) == total
 
     async def test_order(self, store: Store) -> None:
-        """Fragments come by path and line, or the newest first."""
+        """Fragments come by path and line."""
         await store.says(OTHER, "a", project=HARBOR)
         await store.says(CLAUDE, "b", "c", at=EPOCH + DAY)
         by_path, _ = await store.read(insight_lists.list_fragments)
-        newest, _ = await store.read(
-            lambda c: insight_lists.list_fragments(c, sort=FragmentSort.NEWEST, limit=2)
-        )
 
         assert [(CLAUDE, 1), (CLAUDE, 4), (OTHER, 1)] == [(e.path, e.line_start) for e in by_path]
-        assert [CLAUDE, CLAUDE] == [each.path for each in newest]

@@ -40,7 +40,7 @@ TABS, SAME, OTHER = "Use tabs", "Indent with tabs", "Use spaces"
 
 async def _history(store: Store, name: str) -> dict[str, Any]:
     """Return the chain that an id is a link of."""
-    return await store.read(lambda c: history.history(c, history.named(c, name)))
+    return await store.read(lambda c: history.load_history(c, history.named(c, name)))
 
 
 async def _chain(store: Store) -> Principle:
@@ -168,33 +168,18 @@ class TestHistory:
             stands[key] for key in ("principle_id", "path", "ordinal", "is_conflict", "project")
         )
 
-    async def test_in_time(self, store: Store) -> None:
-        """What happened is told in the order in which it did."""
-        await _chain(store)
-        found = (await _history(store, id_of(TABS)))["events"]
-
-        assert [
-            (0, "read"),
-            (0, "contradicted"),
-            (1, "confirmed"),
-            (2, "read"),
-            (3, "clustered"),
-            (4, "approved"),
-            (5, "distilled"),
-            (6, "resolved"),
-        ] == [((each["at"] - EPOCH) // DAY, each["what"]) for each in found]
-
     async def test_from_any_link(self, store: Store) -> None:
         """The same chain comes of the principle, of the text that was merged and of a line."""
         made = await _chain(store)
         whole = await _history(store, id_of(TABS))
         for name in (made.id, id_of(SAME), made.id[:12], id_of(SAME)[4:]):
             found = await _history(store, name)
-            assert whole["events"] == found["events"], name
+            assert whole["principles"] == found["principles"], name
             assert whole["files"] == found["files"], name
 
-        line = await store.read(lambda c: history.history(c, history.standing_at(c, AGENTS, 2)))
-        assert whole["events"] == line["events"]
+        start = await history.standing_at(store, AGENTS, 2)
+        line = await store.read(lambda c: history.load_history(c, start))
+        assert whole["files"] == line["files"]
         assert {"kind": "line", "id": f"{AGENTS}:2"} == line["asked"]
         assert id_of(SAME) == line["insights"][0]["id"]
 
@@ -220,17 +205,16 @@ class TestHistory:
         await store.write(work)
         found = await _history(store, id_of(TABS))
 
-        assert [("revoked", "path"), ("revoked", "no"), ("restored", "principle")] == [
-            (each["what"], each["text"]) for each in found["events"][-3:]
+        assert [("/projects/harbor", None, None), (made.id, "no", EPOCH + 9 * DAY)] == [
+            (each["key"], each["note"], each["ended_at"]) for each in found["revocations"]
         ]
-        assert ["/projects/harbor", made.id] == [each["key"] for each in found["revocations"]]
 
     async def test_alone(self, store: Store) -> None:
         """What nothing came of has lines, and nothing else."""
         await store.says(CLAUDE, TABS)
         found = await _history(store, id_of(TABS))
 
-        assert ["read"] == [each["what"] for each in found["events"]]
+        assert [CLAUDE] == [each["path"] for each in found["insights"][0]["lines"]]
         empty = ("clusters", "contradictions", "reviews", "revocations", "principles", "files")
         assert [] == [each for each in empty if found[each]]
 
@@ -251,5 +235,5 @@ class TestHistory:
                 await _history(store, name)
         with pytest.raises(BadInput, match="give more of the id"):
             await _history(store, shared)
-        with pytest.raises(NotFound, match="cortex insights blame"):
-            await store.read(lambda c: history.standing_at(c, CLAUDE, 999))
+        with pytest.raises(NotFound, match="cortex insights --in FILE"):
+            await history.standing_at(store, CLAUDE, 999)

@@ -1,12 +1,9 @@
-"""The verbs about contradictions: which there are, and what a person decides about one.
+"""Operations on contradictions: which there are, what is decided about one, what waits for that.
 
-The verb about thresholds: which fit what was decided, and whether they hold from now on.
+`calibrate` suggests thresholds that fit what was decided, and writes them into a file of its own,
+which is replaced as a whole: `cortex.toml` is a person's, and wins over it.
 
-The file that `cortex contradictions calibrate --write` writes: thresholds below the settings file.
-
-It is the program's own and is replaced as a whole; `cortex.toml` is a person's, and wins over it.
-
-The verbs about judging: what two texts are to each other, and who is asked.
+`judge` says what two texts are to each other.
 """
 
 from __future__ import annotations
@@ -20,8 +17,6 @@ from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.pipeline.review import PROMOTION, USE, WRITE, reviews
@@ -34,8 +29,7 @@ from cortex_actors.home import replace_file
 from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.rules import contradiction as rule
 from cortex_actors.rules.admission import noted
-from cortex_actors.rules.calibration import Decided, Figures, Label, Score, Suggestion, suggest
-from cortex_actors.rules.classification import classify
+from cortex_actors.rules.calibration import Decided, Figures, Score, Suggestion, suggest
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage.pipeline import contradictions as stored
@@ -43,7 +37,7 @@ from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.pipeline.insight_lists import Named, find
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from cortex_actors.pipeline.relations import Ruling
@@ -59,14 +53,6 @@ _BEGINNING = 4
 #: What keeps neither of the two: both may hold.
 BOTH = "both"
 
-#: What comes first in each order but the usual one; a pair that was found without vectors is least
-#: alike.
-_ORDERS: dict[insight.ContradictionSort | None, Callable[[stored.Contradiction], float]] = {
-    insight.ContradictionSort.NEWEST: lambda each: -each.detected_at,
-    insight.ContradictionSort.OLDEST: lambda each: each.detected_at,
-    insight.ContradictionSort.ALIKE: lambda each: -(each.similarity or 0.0),
-}
-
 
 @operation("contradictions.list", http="GET /contradictions")
 async def contradictions(
@@ -76,8 +62,6 @@ async def contradictions(
     *,
     status: str = stored.OPEN,
     kind: str | None = None,
-    domain: str | None = None,
-    sort: str = "sure",
     skip: int = 0,
 ) -> dict[str, Any]:
     """List pairs of insights that contradict each other and are not decided yet.
@@ -85,34 +69,26 @@ async def contradictions(
     Both are said in one project. Each pair has both texts and their places; first come those
     of one file, then those of one project, the surest first. `status` may be `all`. `kind` is
     direct, partial, contextual or `all`; without it the contextual ones, what two projects choose
-    differently, are only counted. `domain` is that of one of the two. Raises `UnknownProject`,
-    `BadInput`.
+    differently, are only counted. Raises `UnknownProject`, `BadInput`.
     """
     parameters.page(limit, skip, of="contradictions")
     if status not in STATES:
         raise BadInput(f"no contradiction is {status!r}; ask for {', '.join(STATES)}")
     wanted = _kinds(kind)
-    order = _ORDERS.get(parameters.chosen(insight.ContradictionSort, sort, what="order"))
     project_id = await call.project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:
         every = stored.listed(
             connection, status=None if status == insight.ALL else status, project_id=project_id
         )
-        if domain is not None:
-            every = shapes.speaking(connection, every, lambda each: each.pair, domain=domain)
         some = [each for each in every if each.type in wanted]
-        near = stored.distances(connection, some) if order is None else {}
-        keys = {
-            each.id: (order(each), 0.0) if order else (near[each.id], -each.confidence)
-            for each in some
-        }
-        found = sorted(some, key=lambda each: (keys[each.id], each.id))[skip : skip + limit]
+        near = stored.distances(connection, some)
+        some.sort(key=lambda each: (near[each.id], -each.confidence, each.id))
         return {
             "total": len(some),
             "open": stored.count(connection),
             "contextual": sum(each.type == insight.Conflict.CONTEXTUAL for each in every),
-            "contradictions": _shaped(connection, found),
+            "contradictions": _shaped(connection, some[skip : skip + limit]),
         }
 
     return await call.records.read(look)
@@ -138,9 +114,9 @@ async def resolve_contradiction(
 ) -> dict[str, Any]:
     """Decide which side of a contradiction holds. The other is not promoted while both are said.
 
-    `keep` is `a`, `b`, the id of one, or `both`. The other one stays contradicted, and is given to
-    nobody, as long as both are said. An earlier decision is replaced. Returns the pair. Raises
-    `NotFound`, `BadInput`.
+    `keep` is `a`, `b`, the id of one, or `both`. The other one stays contradicted, and is
+    written into no file, as long as both are said. An earlier decision is replaced. Returns the
+    pair. Raises `NotFound`, `BadInput`.
     """
     return await _decide(call, contradiction, "resolved", keep=keep, note=note)
 
@@ -174,7 +150,7 @@ async def _decide(
                 raise
             whole = proposal.id
         found = stored.one(connection, whole) or verdicts.proposal(connection, whole)
-        kept = None if found is None else _kept(found, keep)
+        kept = _kept(found, keep) if found else None
         decided = stored.decide(
             connection, whole, status=status, at=now, kept_id=kept, note=note, by=call.caller.by
         )
@@ -364,36 +340,24 @@ def _values(table: dict[str, Any]) -> list[str]:
     return [f"{name} = {value!r}" for name, value in sorted(table.items())]
 
 
-#: Pairs that a client may bring.
+#: Contradictions, and items of the review, that the queue holds.
 MOST = 1_000
-
-#: Labels of a file that mean no more than that the two are not one claim.
-_LABELS = {"related": Label.DISTINCT, "unrelated": Label.DISTINCT}
-
-#: How a pair has to look.
-_SHAPE = '{"label": ..., "a": {"text": ...}, "b": {"text": ...}}'
 
 
 @operation("contradictions.calibrate", http="POST /calibrate")
 async def calibrate(
-    call: Call,
-    domain: str | None = None,
-    pairs: list[dict[str, Any]] | None = None,
-    *,
-    write: bool = False,
+    call: Call, domain: str | None = None, *, write: bool = False
 ) -> dict[str, Any]:
     """Show which thresholds fit the decided pairs, and what they would change.
 
-    Decided are pairs about which a person or a model has said what they are, and `pairs` that the
-    client brings, each with a label; what the rules merged by themselves is none. With `write` the
-    thresholds of those that can be bettered are written down and followed at once; nothing else
-    is. Raises `BadInput`, `Unembeddable`, `EmbedderDown`.
+    Decided are pairs about which a person or a model has said what they are; what the rules merged
+    by themselves is none. With `write` the better thresholds are written down and followed at
+    once. Raises `ConfigurationError`, `HomeUnwritable`.
     """
     ruling = call.ruling()
     model = call.model()
     await asyncio.to_thread(ruling.read)
     known = await call.records.read(lambda c: verdicts.pairs(c, model))
-    known += await _brought(call, pairs or [])
     found = await asyncio.to_thread(partial(_suggested, known, ruling, only=domain))
     better = [each for each in found if not each.reason]
     changed: list[str] = []
@@ -418,22 +382,6 @@ async def calibrate(
     }
 
 
-async def _brought(call: Call, pairs: Sequence[dict[str, Any]]) -> list[Decided]:
-    """Return pairs that a client brings, with the cosines of the model that answers."""
-    if len(pairs) > MOST:
-        raise BadInput(f"cannot calibrate by {len(pairs)} pairs at once: bring {MOST} at most")
-    read = [_pair(number, each) for number, each in enumerate(pairs, 1)]
-    texts = list(dict.fromkeys(claim.text for left, right, _ in read for claim in (left, right)))
-    rows = dict(zip(texts, await call.embed(texts), strict=True)) if texts else {}
-    found = []
-    for left, right, label in read:
-        cosine = float(np.dot(rows[left.text], rows[right.text]))
-        one, other = (classify(each.text, each.heading).domain for each in (left, right))
-        domain = one if one == other else None
-        found.append(Decided(left=left, right=right, cosine=cosine, label=label, domain=domain))
-    return found
-
-
 def _suggested(known: Sequence[Decided], ruling: Ruling, *, only: str | None) -> list[Suggestion]:
     """Return a suggestion for all pairs, and for each domain there are pairs of."""
     lexicon, limits = ruling.relations().lexicon, ruling.limits
@@ -445,27 +393,6 @@ def _suggested(known: Sequence[Decided], ruling: Ruling, *, only: str | None) ->
         some = [each for each in known if each.domain == name]
         found.append(suggest(some, limits.of(name, name), domain=name, lexicon=lexicon))
     return found
-
-
-def _pair(number: int, found: object) -> tuple[insight.Claim, insight.Claim, Label]:
-    """Return one pair that a client brings. Raises `BadInput` naming it."""
-    try:
-        assert isinstance(found, dict)  # noqa: S101 - answered below like any other shape
-        label = _LABELS.get(found["label"]) or Label(found["label"])
-        left, right = (_claim(found[side]) for side in ("a", "b"))
-    except (AssertionError, KeyError, TypeError, ValueError) as error:
-        known = ", ".join([*(each for each in Label), *_LABELS])
-        message = f"pair {number} cannot be read: it must be {_SHAPE} with a label of {known}"
-        raise BadInput(message) from error
-    return left, right, label
-
-
-def _claim(side: dict[str, Any]) -> insight.Claim:
-    """Return one side of a pair; raises `ValueError` for one without a text."""
-    text, heading = side["text"], side.get("heading")
-    if not (isinstance(text, str) and text.strip() and isinstance(heading, str | None)):
-        raise ValueError(text)
-    return insight.Claim(text, heading or None)
 
 
 def _figures(thresholds: rule.ConflictThresholds, found: Figures) -> dict[str, Any]:

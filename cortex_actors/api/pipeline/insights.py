@@ -1,10 +1,7 @@
-"""The verbs about what was learned: insights, where they stand, and why they are what they are.
+"""Operations on insights: which there are, why one is what it is, and what it lacks.
 
-Why an insight is what it is: its class, its confidence, its status, and what it lacks.
-
-Everything is found out anew from the rows and the rules; nothing is believed because it is stored.
-
-What would come of an insight if it were promoted now, in the shape that clients get it.
+Reasons are computed from the rows and the rules each time; nothing is believed because it is
+stored.
 """
 
 from __future__ import annotations
@@ -13,15 +10,11 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors import topics
 from cortex_actors.api import parameters, shapes
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.clock import ulid
-from cortex_actors.domain.event import AccumulationComplete
 from cortex_actors.domain.insight import LIVE, SHOWN, Category, Insight, InsightSort, InsightStatus
-from cortex_actors.domain.principle import BECOMES
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.errors import BadInput, CortexError, Refused
+from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.pipeline.organiser import Supposed, Would
 from cortex_actors.rules import classification, promotion
 from cortex_actors.rules.classification import ClassifiedBy, Count, classify, grounds
@@ -32,7 +25,6 @@ from cortex_actors.rules.promotion import (
     PromotionThresholds,
     Requirement,
 )
-from cortex_actors.storage.insight_records import approve
 from cortex_actors.storage.pipeline import (
     contradictions,
     insight_evidence,
@@ -107,7 +99,7 @@ def explain_insight(connection: Connection, insight_id: str, *, call: Call) -> d
 
 
 def eligibility(connection: Connection, found: Insight, *, call: Call) -> dict[str, Any]:
-    """Return every check of promotion, what is missing most nearly, and what would become of it."""
+    """Return every check of promotion, and what is missing most nearly."""
     now, thresholds = call.clock.now(), call.ruling().promotion
     standing = insight_evidence.load_merits(connection, [found.id])[found.id]
     checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
@@ -119,7 +111,6 @@ def eligibility(connection: Connection, found: Insight, *, call: Call) -> dict[s
         "checks": [_check(each) for each in checks],
         "missing": [str(each.need) for each in missing],
         "nearest": None if nearest is None else str(nearest.need),
-        "becomes": _becomes(connection, found, now),
     }
 
 
@@ -183,23 +174,6 @@ def _reached(each: Requirement) -> float:
     return min(_ENOUGH * each.actual / each.required, _ENOUGH)
 
 
-def _becomes(connection: Connection, found: Insight, now: int) -> dict[str, Any]:
-    """Return what a promotion would do: make a principle, add to one that is there, or nothing.
-
-    Only the same words are looked for here; what says the same in others is `whatif`'s.
-    """
-    made = principles.of(found, now)
-    come_of = sorted(principles.coming_of(connection, [found.id]))
-    there = principles.known(connection, made.id)
-    does = "nothing" if come_of else "derivation" if there else "principle"
-    return {
-        "does": does,
-        "id": come_of[0] if come_of else made.id,
-        "category": str(BECOMES[found.category]),
-        "rank": made.rank,
-    }
-
-
 def _category(found: Insight, counts: Sequence[Count]) -> dict[str, Any]:
     """Return what was said about the category, and by whom; `counts` are the words for each."""
     first = classify(found.content, found.heading)
@@ -229,7 +203,7 @@ def _confidence(found: Insight, standing: PromotionStanding, now: int) -> dict[s
 
 
 def _status(found: Insight, whole: dict[str, Any] | None, against: Sequence[Contradiction]) -> str:
-    """Return why an insight stands as it does, a sentence."""
+    """Return why an insight has its status, a sentence."""
     number = sum(each.against(found.id) for each in against)
     return {
         InsightStatus.ACTIVE: "a file says it and nothing speaks against it",
@@ -248,7 +222,12 @@ def _cluster(connection: Connection, insight_id: str) -> dict[str, Any] | None:
     found = contradictions.get_cluster(connection, name) if name else None
     if found is None:
         return None
-    return {"size": len(found.members), **shapes.fields_of(found, "id", "coherence")}
+    texts = insight_lists.by_ids(connection, found.members)
+    return {
+        "size": len(found.members),
+        **shapes.fields_of(found, "id", "coherence"),
+        "members": [shapes.fields_of(texts[e], "id", "content") for e in found.members],
+    }
 
 
 def _other(each: Contradiction, insight_id: str) -> str:
@@ -314,42 +293,6 @@ async def insight(call: Call, insight: str) -> dict[str, Any]:
     return found
 
 
-@operation("insights.approve", http="POST /insights/{insight}/approve")
-async def approve_insight(call: Call, insight: str) -> dict[str, Any]:
-    """Allow an insight that waits for a person to be used.
-
-    All insights are compared with it then. Raises `NotFound`, and `Refused` for what does
-    not wait.
-    """
-    now = call.clock.now()
-    name = await call.records.read(lambda c: find(c, Named.INSIGHT, insight))
-
-    def work(connection: Connection) -> dict[str, Any]:
-        if not approve(connection, name, at=now):
-            raise Refused(f"cannot approve {name}: it waits for nobody")
-        return shapes.whole_insight(connection, insight_lists.by_ids(connection, [name])[name])
-
-    done = AccumulationComplete(f"run_{ulid(now)}", None, (name,))
-    return await call.change(work, (topics.ACCUMULATION_COMPLETE, done))
-
-
-@operation("principles.eligible", http="GET /insights/{insight}/eligible")
-async def eligible(call: Call, insight: str) -> dict[str, Any]:
-    """Show what an insight has, and what it lacks to become a principle.
-
-    Every check has `actual`, `required`, `gap` and how far it has come in per cent; `becomes`
-    says what its promotion would do. Raises as `insight`.
-    """
-
-    def look(connection: Connection) -> dict[str, Any]:
-        name = find(connection, Named.INSIGHT, insight)
-        found = insight_lists.by_ids(connection, [name])[name]
-        checks = eligibility(connection, found, call=call)
-        return {"id": name, "content": found.content, **checks}
-
-    return await call.records.read(look)
-
-
 @operation("principles.promotions", http="GET /promotions")
 async def promotions(
     call: Call, project: str | None = None, limit: int = 20, *, reason: str | None = None
@@ -388,7 +331,7 @@ async def promotions(
 
 
 async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
-    """Return which examples of each category a text lies near; none while nobody embeds."""
+    """Return which examples of each category a text lies near; none without an embedder."""
     try:
         rows = await call.embed([text, *classification.texts()])
     except CortexError:
@@ -399,15 +342,13 @@ async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
 def shaped(connection: Connection, supposed: Supposed, *, call: Call) -> dict[str, Any]:
     """Return what an insight has and lacks, and what its promotion would do.
 
-    It is told of the insight that stands for it, where another one does.
+    Where another insight represents it, the answer is about that one.
     """
     lead, made = supposed.lead, supposed.principle
     found = insight_lists.by_ids(connection, [lead])[lead]
     others = [each.other(made.id) for each in supposed.links] if made else []
     linked = principles.by_ids(connection, others)
     checks = eligibility(connection, found, call=call)
-    # Only a promotion of the same words is foretold there, without a look at what is near.
-    del checks["becomes"]
     # Why it would come to that, where it is not plain.
     cosine, reason = supposed.cosine, ""
     if supposed.would is Would.NOTHING:

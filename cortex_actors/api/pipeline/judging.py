@@ -8,7 +8,6 @@ them than fits, and nothing that looks like an order to its reader.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
@@ -95,15 +94,6 @@ _EFFECTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class OpenPair:
-    """A pair without a decision."""
-
-    item: str
-    kind: PairKind
-    pair: Pair
-
-
 @operation("judge.next", http="POST /judge/next", agents=True)
 async def judge_next(
     call: Call, limit: int = 3, *, agent: str | None = None, here: str | None = None
@@ -130,9 +120,9 @@ async def judge_next(
     owner = await call.asked_for(None, here)
     near = None if owner is None else owner.id
 
-    def look(connection: Connection) -> tuple[int, int, list[tuple[OpenPair, dict[str, Any]]]]:
+    def look(connection: Connection) -> tuple[int, int, list[tuple[Handout, dict[str, Any]]]]:
         held = verdicts.handed(connection, who)
-        every = list_open(connection, call, near=near)
+        every = list_open(connection, call, who=who, near=near)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
         has_effect = partial(_has_effect, connection, relations=ruling.relations())
         able = filter(has_effect, fresh[:LOOKED_AT])
@@ -146,8 +136,7 @@ async def judge_next(
         # Another session of the agent's may have been given one meanwhile.
         held = verdicts.handed(connection, who)
         mine = [e for e in some if e[0].item not in held or held[e[0].item].at <= now - REST]
-        rows = [Handout(each.item, who, each.kind, *each.pair, now) for each, _ in mine]
-        verdicts.hand_out(connection, rows, since=now - REST)
+        verdicts.hand_out(connection, [each for each, _ in mine], since=now - REST)
         return [told for _, told in mine]
 
     pairs = await call.change(note) if some else []
@@ -170,22 +159,24 @@ def _told(
     return {"pairs": list(pairs), "more": more, "left_today": left, "note": note}
 
 
-def list_open(connection: Connection, call: Call, *, near: str | None) -> list[OpenPair]:
-    """Return the pairs without a verdict: each kind in turn, the surest first.
+def list_open(connection: Connection, call: Call, *, who: str, near: str | None) -> list[Handout]:
+    """Return the pairs without a verdict, as an agent is given them now.
 
-    Those of which the project with the id `near` says a text come before all others.
+    Each kind in turn, the surest first; those of which the project with the id `near` says a text
+    come before all others.
     """
+    at = call.clock.now()
     closed = verdicts.judged(connection)
     ours = set() if near is None else set(insights.ids_of(connection, near))
-    found: dict[PairKind, list[OpenPair]] = {kind: [] for kind in _QUESTIONS}
+    found: dict[PairKind, list[Handout]] = {kind: [] for kind in _QUESTIONS}
     for each in verdicts.proposed(connection):
         kind = PairKind(each.kind)
-        found[kind].append(OpenPair(each.id, kind, each.pair))
+        found[kind].append(Handout(each.id, who, kind, *each.pair, at))
     for offer in list_offers(connection, call):
         for other in offer.others:
             two = pair(offer.insight.id, other)
             name = verdicts.proposal_id(PairKind.OFFER, two)
-            found[PairKind.OFFER].append(OpenPair(name, PairKind.OFFER, two))
+            found[PairKind.OFFER].append(Handout(name, who, PairKind.OFFER, *two, at))
     # Two texts are one question: an offer of two near duplicates is not asked as both.
     once = {each.pair: each for some in reversed(found.values()) for each in reversed(some)}
     kept = [
@@ -198,7 +189,7 @@ def list_open(connection: Connection, call: Call, *, near: str | None) -> list[O
     return [each for some in rounds for each in chain.from_iterable(some) if each is not None]
 
 
-def _has_effect(connection: Connection, found: OpenPair, *, relations: Relations) -> bool:
+def _has_effect(connection: Connection, found: Handout, *, relations: Relations) -> bool:
     """Tell whether an agent's word about a pair can have an effect.
 
     The rules keep some near duplicates apart for any model, such as facts of a few words: of 34 of
@@ -213,11 +204,11 @@ def _has_effect(connection: Connection, found: OpenPair, *, relations: Relations
 
 
 def _shown(
-    connection: Connection, some: Iterable[OpenPair], *, most: int
-) -> Iterator[tuple[OpenPair, dict[str, Any]]]:
+    connection: Connection, some: Iterable[Handout], *, most: int
+) -> Iterator[tuple[Handout, dict[str, Any]]]:
     """Yield pairs as an agent gets them, as long as their texts have room; the others are left out.
 
-    A pair with anything suspicious in a text, or in where it stands, is for a person alone.
+    A pair with anything suspicious in a text or in its place is for a person alone.
     """
     room = most
     for each in some:
@@ -335,7 +326,7 @@ def _require_undecided(connection: Connection, name: str, *, two: Pair) -> None:
 
 
 def _require_open(connection: Connection, handout: Handout, *, chosen: AgentVerdict) -> None:
-    """Raise unless that may be said of a pair, and nobody has decided it, and both are said."""
+    """Raise unless that may be said of a pair, it is not decided, and files say both texts."""
     _require_undecided(connection, handout.item, two=handout.pair)
     allowed = _OF_OFFERS if handout.kind is PairKind.OFFER else _ANSWERS
     if chosen not in allowed:

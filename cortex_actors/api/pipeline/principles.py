@@ -1,6 +1,6 @@
-"""The verbs about principles: which there are, why they rank so, and where they came from.
+"""Operations on principles: which there are, why they rank so, and where they came from.
 
-The verb about links: how principles stand to one another, as a graph.
+`links` returns how principles are related, as a graph.
 """
 
 from __future__ import annotations
@@ -68,9 +68,9 @@ async def principles(
     )
     found = await call.records.read(lambda c: shapes.page(c, wanted, limit=limit, skip=skip))
     written = await provenance.in_files(found.pop("written"))
-    stands = Counter(each["principle_id"] for each in written)
+    files = Counter(each["principle_id"] for each in written)
     for each in found["principles"]:
-        each["resolved"] = stands[each["id"]]
+        each["resolved"] = files[each["id"]]
     return found
 
 
@@ -105,22 +105,20 @@ async def what_if(call: Call, insight: str) -> dict[str, Any]:
 
 @operation("insights.history", http="GET /history/{thing}")
 async def history(call: Call, thing: str) -> dict[str, Any]:
-    """Show how something came to be known and what became of it, from line to file.
+    """Show how something came to be known and what became of it, from line to file and back.
 
     `thing` is the id of an insight, a cluster or a principle, or the beginning of one, or
-    `/path/of/a/FILE:LINE`. Raises `NotFound`, and `BadInput` for what means several.
+    `/path/of/a/FILE:LINE`: a line of our section is a principle's, any other a person's. Raises
+    `NotFound`, and `BadInput` for what means several.
     """
-    place = _LINE.fullmatch(thing)
-    path = await asyncio.to_thread(reading.place, place[1]) if place else ""
-
-    def look(connection: Connection) -> dict[str, Any]:
-        if place:
-            return provenance.history(
-                connection, provenance.standing_at(connection, path, int(place[2]))
-            )
-        return provenance.history(connection, provenance.named(connection, thing))
-
-    return await provenance.as_it_is(await call.records.read(look))
+    read = call.records.read
+    if place := _LINE.fullmatch(thing):
+        path = await asyncio.to_thread(reading.place, place[1])
+        start = await provenance.standing_at(call.records, path, int(place[2]))
+    else:
+        start = await read(lambda c: provenance.named(c, thing))
+    found = await read(lambda c: provenance.load_history(c, start))
+    return {**found, "files": await provenance.in_files(found["files"])}
 
 
 @operation("principles.links", http="GET /links")

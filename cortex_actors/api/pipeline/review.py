@@ -1,7 +1,4 @@
-"""The verbs about reviews: what waits for a person, and what a person says about it.
-
-What waits for a person, and what a person has said, in the shape that clients get it.
-"""
+"""Operations on reviews: what waits for a person, and what a person says about it."""
 
 from __future__ import annotations
 
@@ -236,7 +233,7 @@ def _whole(connection: Connection, principle_ids: Sequence[str]) -> list[dict[st
 
 
 def _places(connection: Connection, insight_ids: Sequence[str]) -> list[dict[str, Any]]:
-    """Return where texts stand and stood."""
+    """Return the places where files say texts, or said them."""
     return [
         shapes.fields_of(line, "project", "path", "line_start", "trust", "first_at", "withdrawn_at")
         for line in insight_lists.lines(connection, insight_ids)
@@ -333,7 +330,7 @@ def _may_be_elsewhere(found: Insight, standing: PromotionStanding) -> bool:
 
 
 def _bullet(found: Insight) -> str | None:
-    """Return a text as it would stand in a file of another project; None where it cannot."""
+    """Return a text as a file of another project would have it; None where it cannot."""
     return standalone(found.content, found.heading, found.kind, names=found.projects).text
 
 
@@ -344,7 +341,7 @@ def _is_decided(checks: Iterable[Requirement]) -> bool:
 
 
 def _is_near_enough(checks: Iterable[Requirement]) -> bool:
-    """Tell whether nobody has decided about a rule, and nothing is against it."""
+    """Tell whether a rule is not decided, and nothing is against it."""
     missing = {check.need for check in checks if not check.met}
     return not _is_decided(checks) and missing <= promotion.WAIVED - {Need.A_CLAIM, Need.NOT_WARY}
 
@@ -417,7 +414,7 @@ def _review(said: Review | Approval) -> dict[str, Any]:
     return {"decision": str(said.decision), "decided_at": said.at, "note": said.note, **who}
 
 
-#: What is listed where nothing else is asked for: what nobody has decided yet.
+#: What is listed where nothing else is asked for: what is not decided yet.
 WAITING = "waiting"
 
 
@@ -427,8 +424,8 @@ async def reviews(
 ) -> dict[str, Any]:
     """List texts that wait for a person's decision, or those that a person has decided about.
 
-    First texts that are not used before somebody has looked, then what could become a principle
-    if somebody approves, then principles that are not written into files before. `status` is
+    First texts that are not used before a person has looked, then what could become a principle
+    with an approval, then principles that are not written into files without one. `status` is
     waiting, approved or rejected. Raises `UnknownProject`, `BadInput`.
     """
     parameters.page(limit, skip, of="reviews")
@@ -477,8 +474,8 @@ async def approve(call: Call, insight: str, note: str | None = None) -> dict[str
     """Say yes to what is asked: use a text, make it a principle, or write one into files.
 
     A text that waits to be used is used then, and no principle of it is made for that. Any
-    other becomes a principle whoever else says it, and its words may be written into files of
-    other projects. That stands for confidence, observations, age, a second project and what
+    other becomes a principle whether others say it or not, and its words may be written into files
+    of other projects. That replaces confidence, observations, age, a second project and what
     looks suspicious; never for an open contradiction. It counts as long as some file says the
     text. The id of a principle (`pri_`) lets it be written. Raises `NotFound`, `BadInput`, and
     `Refused` for what cannot become a principle.
@@ -490,9 +487,9 @@ async def approve(call: Call, insight: str, note: str | None = None) -> dict[str
 async def reject(call: Call, insight: str, note: str | None = None) -> dict[str, Any]:
     """Say no: a text becomes no principle, or a principle is no longer written into files.
 
-    A text is used where it stands as before; one that waited to be used waits no more and is not
-    used. A principle (`pri_`) is written into no file any more, and taken out of those in which it
-    stands. Raises `NotFound`, `BadInput`, and `Refused` for the text of what is one already.
+    A text is used in its project as before; one that waited to be used waits no more and is not
+    used. A principle (`pri_`) is written into no file any more, and taken out of those that have
+    it. Raises `NotFound`, `BadInput`, and `Refused` for the text of what is one already.
     """
     return await _decide_review(call, insight, Decision.REJECTED, note)
 
@@ -543,8 +540,8 @@ async def _decide_principle(
         done = event.OrganisationComplete(f"run_{ulid(now)}", (whole,))
         said: list[Said] = [(topics.ORGANISATION_COMPLETE, done)]
         if decision is Decision.REJECTED:
-            stands = resolutions.standing(connection, [whole])
-            for path, agent in sorted({(path, agent) for path, agent, _ in stands}):
+            written = resolutions.standing(connection, [whole])
+            for path, agent in sorted({(path, agent) for path, agent, _ in written}):
                 again = event.ResolutionRequested(path, agent, refresh=True)
                 said.append((topics.RESOLUTION_REQUESTED, again))
         return principle(connection, whole, call=call), said

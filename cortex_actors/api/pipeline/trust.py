@@ -1,4 +1,4 @@
-"""The verbs about what stands in files: writing it, taking a source back, whom to blame.
+"""Operations on what is in files: writing it, and taking a source back.
 
 What a person takes back: what a word means, and what becomes of everything that came of it.
 
@@ -10,7 +10,7 @@ The verbs that bring what is known into instruction files, and take it out of th
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import topics
 from cortex_actors.api import status
 from cortex_actors.api.parameters import chosen
-from cortex_actors.api.pipeline import history
 from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
@@ -40,7 +39,7 @@ from cortex_actors.domain.project import (
     SourceKind,
     innermost,
 )
-from cortex_actors.errors import BadInput, FolderMissing, NotFound, UnknownProject, UsageError
+from cortex_actors.errors import BadInput, FolderMissing, NotFound, UnknownProject
 from cortex_actors.pipeline import reading, selection
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.render import section
@@ -78,19 +77,15 @@ class Effect:
     Attributes:
         begun: the sources that count no more since; none where all were taken back before.
         did: what that did to what was learned.
-        files: (file, agent) in which something stands that must go.
+        lost: the principles that are none any more.
+        files: (file, agent) that have a section of ours with something that must go.
 
     """
 
-    begun: tuple[Source, ...]
+    begun: Sequence[Source]
     did: revoking.Revoked
-    files: tuple[tuple[str, str], ...]
-
-    @property
-    def lost(self) -> set[str]:
-        """The principles that are none any more."""
-        taken = {each.key for each in self.begun if each.kind is SourceKind.PRINCIPLE}
-        return {name for name, _ in self.did.principles} | taken
+    lost: set[str]
+    files: Sequence[tuple[str, str]]
 
 
 def source_of(connection: Connection, word: str, place: str | None) -> Source:
@@ -125,20 +120,27 @@ def source_of(connection: Connection, word: str, place: str | None) -> Source:
 
 
 def take(
-    connection: Connection, some: Sequence[Source], *, at: int, least: int, note: str | None
+    connection: Connection,
+    some: Sequence[Source],
+    *,
+    there: Container[str],
+    at: int,
+    least: int,
+    note: str | None,
 ) -> Effect:
-    """Take sources back; returned are all files that hold something that must go."""
+    """Take sources back; `there` are the files that have a section of ours now."""
     begun: list[Source] = []
     did = revoking.Revoked()
     for each in some:
         if reviews.begin(connection, each.kind, each.key, at=at, note=note):
             begun.append(each)
             did += revoking.revoke(connection, each.kind, each.key, at=at, least=least)
-    effect = Effect(tuple(begun), did, ())
+    lost = {each.key for each in begun if each.kind is SourceKind.PRINCIPLE}
+    lost |= {name for name, _ in did.principles}
     gone = did.gone | {each.key for each in begun if each.kind is SourceKind.INSIGHT}
-    reviews.end_approvals(connection, effect.lost | {of_insight(each) for each in gone}, at=at)
-    files = {(path, agent) for path, agent, _ in resolutions.standing(connection, effect.lost)}
-    return replace(effect, files=tuple(sorted(files)))
+    reviews.end_approvals(connection, lost | {of_insight(each) for each in gone}, at=at)
+    files = {(path, agent) for path, agent, _ in resolutions.standing(connection, lost)}
+    return Effect(begun, did, lost, sorted(each for each in files if each[0] in there))
 
 
 def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
@@ -160,7 +162,7 @@ def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, An
 
 
 def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
-    """Return everything that is taken back, newest first, and what of it stands in files still."""
+    """Return everything that is taken back, newest first, and what of it files still have."""
     names = projects.names(connection)
     keys = [each.key for each in reviews.standing(connection)]
     texts = {each.id: each.content for each in by_ids(connection, keys).values()}
@@ -229,8 +231,8 @@ async def revoke(
 
     `source` is a project's name, id or folder, a file's or folder's absolute path, or the id of
     an insight or a principle; `same` takes the texts along that say the same as an insight.
-    What it said is not taken in again, and every file in which something of it stands now is
-    written anew, whatever its project opted for. A dry run changes nothing. Raises `NotFound`,
+    What it said is not learned again, and every file that has something of it is written again,
+    whatever its project opted for. A dry run changes nothing. Raises `NotFound`,
     `BadInput`.
     """
     note = noted(note)
@@ -244,9 +246,7 @@ async def revoke(
         if same and wanted.kind is SourceKind.INSIGHT:
             others = sorted(insights.followers(connection, [wanted.key]))
             some += [Source(SourceKind.INSIGHT, each, each) for each in others]
-        effect = take(connection, some, at=at, least=least, note=note)
-        # No file is written that has no section of ours now.
-        effect = replace(effect, files=tuple(each for each in effect.files if each[0] in there))
+        effect = take(connection, some, there=there, at=at, least=least, note=note)
         answer = told(connection, wanted, effect)
         if not effect.begun:
             return answer, ()
@@ -266,7 +266,7 @@ async def revoke(
 async def lift(call: Call, source: str) -> dict[str, Any]:
     """Let a source count again that was taken back; what it says is read again at once.
 
-    What was known of it is found as it was; principles are earned anew. Raises `NotFound` for
+    What was known of it is found as it was; principles are earned again. Raises `NotFound` for
     what was not taken back, and as `revoke` does.
     """
     place, at = await _place(source), call.clock.now()
@@ -292,43 +292,17 @@ async def lift(call: Call, source: str) -> dict[str, Any]:
 async def revoked(call: Call) -> dict[str, Any]:
     """List everything that is taken back, newest first.
 
-    `left_over` are bullets that stand in files though they are no principle any more, with the
+    `left_over` are bullets of files though they are no principle any more, with the
     reason where a file could not be written.
     """
     there = await _sections(call)
     return await call.records.read(lambda c: listed(c, there))
 
 
-@operation("insights.blame", http="GET /blame")
-async def blame(
-    call: Call, path: str | None = None, line: int | None = None, text: str | None = None
-) -> dict[str, Any]:
-    """Show which files and lines a bullet was made of, who approved it, and which files have it.
-
-    A line of our section is a principle's, any other a person's. Raises `UnknownProject` for a
-    file in no project, `NotFound` where nothing is known, `BadInput`.
-    """
-    if (path is None) == (text is None) or (path is None) != (line is None):
-        raise UsageError("say either a path and a line, or a text")
-    if path is None or line is None:
-        there = await _sections(call)
-        return await _as_it_is(call, lambda c: history.of_text(c, text or "", there))
-    place = await _place(path) or path
-    project = await call.project(place)
-    seen = await history.look(place, line, project=project)
-    return await _as_it_is(call, lambda c: history.of_line(c, seen))
-
-
 async def _sections(call: Call) -> Container[str]:
     """Return the files that have a section of ours now."""
     written = await call.records.read(resolutions.paths)
     return await asyncio.to_thread(selection.sections, written)
-
-
-async def _as_it_is(call: Call, look: Callable[[Connection], dict[str, Any]]) -> dict[str, Any]:
-    """Return where something comes from, with those files alone in which it stands now."""
-    found = await call.records.read(look)
-    return {**found, "matches": [await history.as_it_is(each) for each in found["matches"]]}
 
 
 async def _place(word: str) -> str | None:
@@ -370,7 +344,7 @@ def _read_again(connection: Connection, run_id: str, wanted: Source) -> Iterator
             yield topics.SCAN_REQUESTED, event.ScanRequested(project_id)
 
 
-#: For whom a text is made where nobody says it and no file does.
+#: For whom a text is made where neither the caller nor a file says it.
 USUAL = "claude"
 
 
@@ -395,10 +369,10 @@ async def resolve(
     projects. `edited` is `keep` or `discard`: what becomes of what a human wrote inside our
     section. `text_only` returns the section and writes nothing, as for an agent without files.
     `approve` are ids of principles that a person has accepted in the diff of a dry run: nothing
-    else is written that nobody has approved, and nothing is approved by a dry run.
+    else is written without an approval, and nothing is approved by a dry run.
     A file that may not be written is in the answer with the reason, and so is, of all projects,
     one whose folder is gone. Raises `FolderMissing` where only that one is meant,
-    `UnknownProject`, `NotFound` for an agent, `BadInput` for a file that nobody reads.
+    `UnknownProject`, `NotFound` for an agent, `BadInput` for a file that no agent reads.
     """
     if (path is None) is not everything:
         raise BadInput("say what to resolve: a path, or everything, and not both")
@@ -530,7 +504,7 @@ async def _target(call: Call, path: str) -> tuple[Project, str]:
 
 
 def _only(connection: Connection, project: Project) -> str:
-    """Return the one file of a project in which a section of ours stands; raises `BadInput`."""
+    """Return the one file of a project that has a section of ours; raises `BadInput`."""
     known = resolutions.resolved_of_project(connection, project.id)
     paths = sorted({path for (path, _), each in known.items() if each.section})
     if len(paths) == 1:

@@ -1,7 +1,4 @@
-"""The verbs about work: projects, reading, weighing, the audit of it, and what the clock does.
-
-The verbs about many at once: clusters of insights, fragments of files, and what is to do.
-"""
+"""Operations on projects, the pipeline's runs and what is left to do, and scheduled jobs."""
 
 from __future__ import annotations
 
@@ -16,19 +13,17 @@ from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, Said, operation
 from cortex_actors.clock import ulid
 from cortex_actors.domain import event
-from cortex_actors.domain.insight import ClusterSort, FragmentSort
 from cortex_actors.domain.project import Project, SourceKind, around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.files.repository import origin
 from cortex_actors.pipeline.accumulator import NAMED
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import projects as stored
-from cortex_actors.storage.pipeline import contradictions, insight_lists, insights, reviews
-from cortex_actors.storage.pipeline.insight_lists import Named, find
+from cortex_actors.storage.pipeline import insight_lists, insights, reviews
 from cortex_actors.watching.sweep import own_files as own_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from cortex_actors.storage.ledger.actor import Connection
 
@@ -61,7 +56,7 @@ async def add_project(call: Call, path: str) -> dict[str, Any]:
 async def own_files(call: Call) -> dict[str, Any]:
     """Say which instruction files of your own are in the home folder, and if they are followed.
 
-    `followed` is null as long as nobody has decided it. The home is that of the daemon.
+    `followed` is null as long as it is not decided. The home is that of the daemon.
     """
 
     def look(connection: Connection) -> bool | None:
@@ -221,8 +216,8 @@ async def schedule(call: Call) -> dict[str, Any]:
 async def run_job(call: Call, job: str) -> dict[str, Any]:
     """Do a job of the schedule now; return what it came to, once it has.
 
-    One that is in hand is waited for. Raises `NotFound` naming the jobs there are, and whatever
-    the job raises.
+    One that is running is waited for. Raises `NotFound` naming the jobs there are, and what the
+    job raises.
     """
     clock = call.clock
     begun = clock.monotonic()
@@ -231,7 +226,7 @@ async def run_job(call: Call, job: str) -> dict[str, Any]:
 
 
 async def _request(call: Call, topic: str, payload: event.Payload) -> dict[str, Any]:
-    """Say an event that has somebody do something; return what a publisher is told of it."""
+    """Publish an event that requests a run; return its id, topic and number."""
     said = await call.bus.publish(topic, payload, source=SOURCE)
     return {"id": said.id, "topic": said.topic, "seq": said.seq}
 
@@ -254,62 +249,6 @@ async def _commit(call: Call, work: Callable[[Connection], T], topic: str, proje
     return await call.change_and_publish(unit)
 
 
-#: What comes first in each order of clusters.
-_ORDERS: dict[ClusterSort, Callable[[contradictions.StoredCluster], tuple[float, ...]]] = {
-    ClusterSort.SIZE: lambda each: (-len(each.members), -each.coherence),
-    ClusterSort.COHERENCE: lambda each: (-each.coherence,),
-    ClusterSort.LOOSE: lambda each: (each.coherence,),
-    ClusterSort.NEWEST: lambda each: (-each.made_at,),
-}
-
-
-@operation("insights.clusters", http="GET /clusters")
-async def clusters(
-    call: Call,
-    project: str | None = None,
-    limit: int = 20,
-    *,
-    domain: str | None = None,
-    search: str = "",
-    size: int = 2,
-    coherence: float | None = None,
-    sort: str = "size",
-    skip: int = 0,
-) -> dict[str, Any]:
-    """Show groups of insights that say nearly the same, each with its most typical member first.
-
-    `domain` and `search` look for one member that fits. Raises `UnknownProject`, `BadInput`.
-    """
-    parameters.page(limit, skip, of="clusters")
-    least = parameters.number(coherence, name="the least coherence") or 0.0
-    order = _ORDERS[parameters.chosen(ClusterSort, sort, what="order") or ClusterSort.SIZE]
-    project_id = await call.project_id(project)
-    words = search.lower().split()
-
-    def look(connection: Connection) -> dict[str, Any]:
-        every = contradictions.list_clusters(connection, project_id=project_id)
-        some = [e for e in every if len(e.members) >= size and e.coherence >= least]
-        if domain is not None or words:
-            some = shapes.speaking(
-                connection, some, lambda each: each.members, domain=domain, words=words
-            )
-        found = sorted(some, key=lambda each: (*order(each), each.id))[skip : skip + limit]
-        return {"total": len(some), "clusters": _shaped(connection, found)}
-
-    return await call.records.read(look)
-
-
-@operation("insights.cluster", http="GET /clusters/{cluster}")
-async def cluster(call: Call, cluster: str) -> dict[str, Any]:
-    """Show one cluster with all its members. Raises `NotFound`, `BadInput`."""
-
-    def look(connection: Connection) -> dict[str, Any]:
-        found = contradictions.get_cluster(connection, find(connection, Named.CLUSTER, cluster))
-        return _shaped(connection, [found] if found else [])[0]
-
-    return await call.records.read(look)
-
-
 @operation("insights.fragments", http="GET /fragments")
 async def fragments(
     call: Call,
@@ -317,7 +256,6 @@ async def fragments(
     limit: int = 20,
     *,
     path: str | None = None,
-    sort: str = "path",
     skip: int = 0,
 ) -> dict[str, Any]:
     """Show the parts of instruction files, and the state of what each part says.
@@ -325,12 +263,11 @@ async def fragments(
     Raises `UnknownProject`, `BadInput`.
     """
     parameters.page(limit, skip, of="fragments")
-    order = parameters.chosen(FragmentSort, sort, what="order") or FragmentSort.PATH
     project_id = await call.project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:
         found, total = insight_lists.list_fragments(
-            connection, project_id=project_id, path=path, sort=order, limit=limit, skip=skip
+            connection, project_id=project_id, path=path, limit=limit, skip=skip
         )
         return {"total": total, "fragments": [asdict(each) for each in found]}
 
@@ -345,22 +282,3 @@ async def pace(call: Call) -> dict[str, Any]:
     """
     model = call.model()
     return asdict(await call.records.read(lambda c: stored.waiting(c, model)))
-
-
-def _shaped(
-    connection: Connection, some: Iterable[contradictions.StoredCluster]
-) -> list[dict[str, Any]]:
-    """Return clusters as clients get them: members with what they say, the middle one first."""
-    every = list(some)
-    said = shapes.brief_insights(connection, [name for each in every for name in each.members])
-    return [
-        {
-            **asdict(each),
-            "members": [
-                said[name]
-                for name in sorted(each.members, key=lambda name: (name != each.medoid_id, name))
-                if name in said
-            ],
-        }
-        for each in every
-    ]

@@ -9,13 +9,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from typing import Annotated, Any
 
-from cortex_actors.cli import declare, show
+from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
 from cortex_actors.cli.pipeline.projects import meant
 from cortex_actors.cli.show import brief, counted, joined, shortened, standing, when
@@ -25,7 +23,7 @@ from cortex_actors.errors import BadInput, CortexError
 #: States that a list may be of, the one without asking first.
 _STATES = ("unresolved", "resolved", "dismissed", "all")
 
-#: What is said of a side that stands in no file now.
+#: What is printed of a side that no file says now.
 _NOWHERE = "no file says it any more"
 
 #: What each layer is called where people read it.
@@ -60,7 +58,7 @@ def show_list(found: Answer, given: Answer) -> None:
     """Print pairs, how many are left out of a plain list, and how to decide one."""
     shown, status, kind = found["contradictions"], given["status"], given["kind"]
     more = "" if status == "unresolved" else f"; {found['open']:,} are open"
-    empty = _nothing(status, narrowed=bool(given["project"] or kind or given["domain"]))
+    empty = _nothing(status, narrowed=bool(given["project"] or kind))
     entries = [_entry(each) for each in shown]
     noun = "difference" if kind == "contextual" else "contradiction"
     show.page(entries, found["total"], noun, empty=empty, more=more)
@@ -137,7 +135,7 @@ _KEYS = {
     "q": "quit",
 }
 
-#: What each kind is called, and the name by which its operation is told which one.
+#: What each kind is called, and the parameter of its operation that says which one.
 _TITLES = {
     "contradiction": ("contradictions", "contradiction"),
     "possible": ("possible contradictions", "contradiction"),
@@ -269,7 +267,7 @@ def show_handed(found: Answer) -> None:
 
 
 def _quoted(name: str, side: Answer) -> list[str]:
-    """Return a text of a pair, where it stands, and what stands around it."""
+    """Return a text of a pair, its place, and the lines around it."""
     where = joined(side["project"], f"{side['path']}:{side['line']}", side["heading"])
     near = [f"   | {line}" for line in side["around"].splitlines()]
     return [f'{name}  "{side["text"]}"', f"   {where}", *near]
@@ -311,7 +309,7 @@ def _entry(found: Answer) -> show.ListEntry:
 
 
 def _pair(found: Answer, facts: str, *, letters: int) -> show.ListEntry:
-    """Return a pair: what both sides say, what is known of them, and where each stands."""
+    """Return a pair: what both sides say, what is known of them, and the place of each."""
     sides = [f"{name}  {shortened(_said(found[name]), letters)}" for name in "ab"]
     where = [f"{name}  {_first(found[name])}" for name in "ab"]
     return show.ListEntry(brief(found["id"]), "\n".join(sides), [facts, *where])
@@ -333,7 +331,7 @@ def _said(side: Answer | None) -> str:
 
 
 def _first(side: Answer | None) -> str:
-    """Return where one side stands, in one line."""
+    """Return the first place of one side, in one line."""
     return ", ".join(standing((side or {}).get("sources", ()), most=1)) or _NOWHERE
 
 
@@ -379,37 +377,15 @@ def _relation(said: dict[str, Any]) -> str:
 #: What the daemon says where there are enough pairs, and nothing is better.
 _AS_GOOD = "nothing fits these pairs better"
 
-#: Bytes of a file of pairs: a thousand, each of which may quote the longest of texts.
-_LARGEST = 16_000_000
-
 #: What is shown of a score.
 _SHARES = ("precision", "recall")
-
-
-def read_pairs(path: Path) -> list[Any]:
-    """Return the pairs of a file; raises `NotFound`, or `BadInput` naming the line."""
-    lines = declare.read_text(path, "read the pairs", most=_LARGEST).splitlines()
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            if line.strip():
-                found.append(_needed(json.loads(line)))
-        except ValueError as error:
-            raise BadInput(f"line {number} of {path} is no JSON object: {error}") from error
-    return found
 
 
 @shows(
     "contradictions calibrate",
     "",
     "--domain python",
-    "--pairs labelled.jsonl",
     "--write",
-    pairs=Option(
-        kind="path",
-        read=read_pairs,
-        help='More pairs, a JSON object a line: {"label", "a": {"text"}, "b": ...}.',
-    ),
 )
 def show_calibrated(found: Answer, given: Answer) -> None:
     """Print which thresholds fit the pairs that were decided, and what they would change."""
@@ -461,15 +437,3 @@ def _close(found: Answer, *, write: bool) -> None:
         print("nothing was written: nothing is suggested")
     else:
         print("decide more pairs with: cortex contradictions")
-
-
-def _needed(pair: Any) -> Any:  # noqa: ANN401 - any JSON; the daemon says what is wrong with it
-    """Return what the daemon needs of a pair: a request has 1 MiB."""
-    if not isinstance(pair, dict):
-        return pair
-    sides = {
-        side: {name: pair[side].get(name) for name in ("text", "heading")}
-        for side in ("a", "b")
-        if isinstance(pair.get(side), dict)
-    }
-    return {"label": pair.get("label"), **sides}

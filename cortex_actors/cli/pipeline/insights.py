@@ -1,13 +1,11 @@
-"""`insights`: what was learned, why it is taken for what it is, and what waits for a person.
+"""`insights`: what was learned, or one insight whole, and why it is what it is.
 
-How one insight is shown whole: what it says, where, and why it is what it is.
-
-`clusters` and `fragments`: what says nearly the same, and what each part of a file says.
+`insights fragments`: what each part of a file says.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from cortex_actors.cli import show
@@ -32,13 +30,11 @@ NEAREST = 3
 def _facts(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what an insight is, by name."""
     places = standing(found["sources"], most=PLACES)
-    cluster = ""
+    cluster = []
     if some := found["cluster"]:
         size = counted(some["size"], "insight")
-        cluster = f"{brief(some['id'])}, {size}, coherence {some['coherence']:.2f}"
-    same = [f"{brief(e['id'])}  {cut(e['content'], OTHER)}" for e in found["represents"]]
-    if len(same) > SAME:
-        same[SAME:] = [f"and {len(same) - SAME} more"]
+        cluster = [f"{brief(some['id'])}, {size}, coherence {some['coherence']:.2f}"]
+        cluster += _named([each for each in some["members"] if each["id"] != found["id"]])
     lines = [
         joined(brief(each["id"]), each["category"], f"rank {each['rank']:.2f}", each["status"])
         for each in found["principles"]
@@ -56,10 +52,16 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
         ("projects", ", ".join(found["projects"])),
         ("read in", "\n".join(places) or "nowhere any more"),
         ("holds in", "\n".join(dict.fromkeys(e["scope"] for e in found["sources"] if e["scope"]))),
-        ("same as", "\n".join(same)),
-        ("cluster", cluster),
+        ("same as", "\n".join(_named(found["represents"]))),
+        ("cluster", "\n".join(cluster)),
         ("principle", "\n".join(lines)),
     ]
+
+
+def _named(some: Sequence[Answer]) -> list[str]:
+    """Return some texts, a line each, and how many more there are."""
+    lines = [f"{brief(each['id'])}  {cut(each['content'], OTHER)}" for each in some[:SAME]]
+    return [*lines, f"and {len(some) - SAME} more"] if some[SAME:] else lines
 
 
 def _category(found: Answer) -> list[tuple[str, object]]:
@@ -101,7 +103,7 @@ def _confidence(found: Answer) -> list[tuple[str, object]]:
 
 
 def _status(found: Answer) -> list[tuple[str, object]]:
-    """Return why an insight stands so, and what speaks against it."""
+    """Return why an insight has its status, and what speaks against it."""
     rows: list[tuple[str, object]] = [("because", found["why"]["status"])]
     if found["represented_by"]:
         rows.append((brief(found["represented_by"]["id"]), found["represented_by"]["content"]))
@@ -125,10 +127,6 @@ _NONE = "no such insight is known; leave out a filter, or see: cortex insights -
 _NOTHING = "nothing was learned yet; follow a project with: cortex init PATH"
 
 
-#: What is said where an insight is named, and something else, too.
-_ALONE = "say one of --explain and --approve, and nothing else; see: cortex insights --help"
-
-
 @shows(
     "insights",
     "",
@@ -137,26 +135,18 @@ _ALONE = "say one of --explain and --approve, and nothing else; see: cortex insi
     "--in docs --min-confidence 0.6 --json",
     "--status pending_review",
     "--explain ins_4f0c9b21",
-    "--approve ins_4f0c9b21",
     asks="insights.list",
     is_group=True,
     search=Joined(metavar="[WORD...]", help="Words that all occur in one."),
     status=Option(words=("live", "all"), one_of="insight.InsightStatus"),
-    one=(
-        One(
-            operation="insights.show",
-            option=Option("--explain", help="Show one whole, and why it is so."),
-            alone=_ALONE,
-        ),
-        One(
-            operation="insights.approve",
-            option=Option("--approve", help="Let one be used that waits for a person."),
-            alone=_ALONE,
-        ),
+    one=One(
+        operation="insights.show",
+        option=Option("--explain", help="Show one whole, and why it is so."),
+        alone="--explain needs an id and nothing else; see: cortex insights --help",
     ),
 )
 def show_insights(found: Answer, given: Answer) -> None:
-    """Print a list of insights, one of them whole, or what became of one that may be used."""
+    """Print a list of insights, or one of them whole."""
     if "insights" in found:
         show.page(
             [*map(_block, found["insights"])],
@@ -166,8 +156,6 @@ def show_insights(found: Answer, given: Answer) -> None:
             more=f", {ORDERS[given['sort']]}",
             skip=given["skip"],
         )
-    elif given["approve"]:
-        print(f"approved {found['id']}; it is {found['status']} now")
     else:
         for line in found["content"].splitlines():
             show.title(line)
@@ -203,44 +191,6 @@ def _block(insight: Answer) -> show.ListEntry:
     return show.ListEntry(f"{insight['confidence']:.2f}", text, about)
 
 
-#: What is said where no cluster is listed: of those that were asked for, and of any.
-_NO_CLUSTER = "no such cluster is known; leave out a filter"
-_NO_CLUSTERS = (
-    "no cluster is known; clusters are made when insights are compared: cortex insights reconcile"
-)
-
-#: Members beside the middle one that a list names of a cluster, and characters of each.
-MEMBERS, MEMBER = 4, 120
-
-#: Members of the smallest cluster that a list shows unless it is asked for smaller ones.
-SMALLEST = 2
-
-
-@shows(
-    "insights clusters",
-    "",
-    "commit --sort loose",
-    "--min-size 3 --project atlas-api",
-    "--show clu_77d01f3c",
-    search=Joined(metavar="[WORD...]", help="Words that all occur in one."),
-    one=One(
-        operation="insights.cluster",
-        option=Option("--show", help="Show one with all its members."),
-        alone="--show needs an id, no words or filters; see: cortex insights clusters --help",
-    ),
-)
-def show_clusters(found: Answer, given: Answer) -> None:
-    """Print groups of insights, or one of them."""
-    if "clusters" not in found:
-        _show_cluster(found)
-        return
-    narrow = [given[each] for each in ("project", "domain", "search", "coherence")]
-    has_filter = any(each is not None for each in narrow) or given["size"] > SMALLEST
-    entries = [_entry(each) for each in found["clusters"]]
-    empty = _NO_CLUSTER if has_filter else _NO_CLUSTERS
-    show.page(entries, found["total"], "cluster", empty=empty)
-
-
 def whole(path: Path) -> str:
     """Return the path of a file as files are known: no part of it is a link."""
     return str(path.resolve())
@@ -257,34 +207,6 @@ def show_fragments(found: Answer) -> None:
     """Print the parts of instruction files."""
     empty = "nothing was learned from there; see what is followed with: cortex projects"
     show.page([*map(_part, found["fragments"])], found["total"], "fragment", empty=empty)
-
-
-def _entry(found: Answer) -> show.ListEntry:
-    """Return a cluster's entry in a list."""
-    first, *others = found["members"] or [{"content": "(no longer known)"}]
-    lines = [f"= {shortened(each['content'], MEMBER)}" for each in others[:MEMBERS]]
-    if len(others) > MEMBERS:
-        lines.append(f"and {len(others) - MEMBERS} more")
-    names = sorted({name for each in found["members"] for name in each["projects"]})
-    facts = joined(f"coherence {found['coherence']:.2f}", ", ".join(names), brief(found["id"]))
-    text = shortened(first["content"], show.LONGEST)
-    return show.ListEntry(str(len(found["members"])), text, [*lines, facts])
-
-
-def _show_cluster(found: Answer) -> None:
-    """Print one cluster with all its members."""
-    show.facts(
-        ("id", found["id"]),
-        ("members", len(found["members"])),
-        ("coherence", f"{found['coherence']:.3f} ({found['model']})"),
-        ("made", when(found["made_at"])),
-    )
-    for each in found["members"]:
-        middle = "  (the middle)" if each["id"] == found["medoid_id"] else ""
-        print()
-        show.title(f"{brief(each['id'])}{middle}")
-        about = joined(f"sure {each['confidence']:.2f}", each["domain"], each["status"])
-        show.facts(("", "\n".join([each["content"], about, *standing(each["sources"])])))
 
 
 def _part(each: Answer) -> show.ListEntry:

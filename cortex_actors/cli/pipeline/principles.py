@@ -1,6 +1,6 @@
 """`principles`: what was distilled, in which order, and what the rank of one is made of.
 
-`principles links`: how principles stand to one another, as text or for Graphviz.
+`principles links`: how principles are related, as text or for Graphviz.
 
 How the checks of a promotion are shown: what there is, what is asked for, and the gap.
 
@@ -11,7 +11,7 @@ How the checks of a promotion are shown: what there is, what is asked for, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, Preset, shows
@@ -290,7 +290,7 @@ _TEXT, _OTHER = 200, 120
     as_dot=Preset("--dot", help="Print the graph for Graphviz.", not_json=True),
 )
 def show_links(found: Answer, given: Answer) -> None:
-    """Print principles with their links, each link once, under the end that stands higher."""
+    """Print principles with their links, each link once, under the end that ranks higher."""
     if given["as_dot"]:
         # For this alone: the domain is not loaded for a list.
         from cortex_actors.render.graph import graph_of  # noqa: PLC0415
@@ -299,35 +299,23 @@ def show_links(found: Answer, given: Answer) -> None:
         return
     texts = {each["id"]: each for each in found["principles"]}
     order = {name: number for number, name in enumerate(texts)}
-    told: dict[str, list[Answer]] = {name: [] for name in texts}
+    told: dict[str, list[str]] = {name: [] for name in texts}
+    asked = found["principle"]
     for each in found["links"]:
         first, other = sorted((each["source_id"], each["target_id"]), key=order.__getitem__)
-        told[first].append({**each, "line": _sentence(each, first, texts[other])})
-    asked, narrow = found["principle"], is_narrow(given)
-    if asked is not None:
-        _show_around(texts[asked], told[asked], empty=_NO_LINK if narrow else _ALONE)
-        return
+        told[first].append(_sentence(each, first, texts[other]))
+        if asked:
+            told[first].append(joined(each["reason"], _DECIDERS.get(each["decided_by"])))
     hidden = found["total"] - len(texts)
     more = f", {hidden:,} more are linked" if hidden else ""
     entries = []
     for name, each in texts.items():
-        if lines := [link["line"] for link in told[name]]:
+        if (lines := told[name]) and asked in {None, name}:
             text = shortened(each["content"], _TEXT)
             entries.append(show.ListEntry(f"{each['rank']:.2f}", text, [_about(each), *lines]))
     title = f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}"
-    show.blocks(title, entries, empty=_NO_LINK if narrow else _NO_LINKS)
-
-
-def _show_around(each: Answer, links: Sequence[Answer], *, empty: str) -> None:
-    """Print one principle and what it is linked with, and why."""
-    show.title(cut(each["content"]))
-    show.title(f"rank {each['rank']:.2f} · {_about(each)}", "dim")
-    if not links:
-        show.title(empty, "")
-    for link in links:
-        print()
-        show.title(link["line"], "")
-        show.title(joined(link["reason"], _DECIDERS.get(link["decided_by"])), "dim")
+    empty = _NO_LINK if is_narrow(given) else _ALONE if asked else _NO_LINKS
+    show.blocks(title, entries, empty=empty)
 
 
 def _about(each: Answer) -> str:
@@ -343,39 +331,6 @@ def _sentence(link: Answer, first: str, other: Answer) -> str:
     said = _SAID.get(kind, (kind, kind))[link["source_id"] != first]
     text = shortened(other["content"], _OTHER)
     return f"{said} ({link['strength']:.2f}): {brief(other['id'])} {text}"
-
-
-@shows(
-    "principles eligible",
-    "",
-    "ins_4f0c9b21",
-    "--project atlas-api",
-    asks="principles.promotions",
-    about="Show what an insight lacks to become a principle. Without ID, list what lacks least.",
-    one=One(
-        operation="principles.eligible",
-        alone="an insight's id says all: leave out --project, or the id",
-    ),
-    leave_out=("reason",),
-)
-def show_nearest(found: Answer) -> None:
-    """Print which insights are nearest to becoming principles, or what one has and lacks."""
-    if "checks" in found:
-        _open(found)
-        show.console().print(_verdict(found))
-        becomes = found["becomes"]
-        text = {
-            "principle": "it would become a principle: {category}, rank {rank:.2f}",
-            "derivation": "it would only add to {id}, which says the same",
-            "nothing": "it is part of {id}",
-        }.get(becomes["does"])
-        show.lines(text and text.format(**becomes))
-        return
-    ready = found["eligible"]
-    verb = "has" if ready == 1 else "have"
-    looked_at = counted(found["looked_at"], "insight")
-    title = f"{ready:,} of {looked_at} {verb} earned it, nearest first"
-    show.blocks(title, map(_entry, found["insights"]), empty=_UNTAUGHT)
 
 
 def _entry(each: Answer) -> show.ListEntry:

@@ -1,8 +1,7 @@
 """`init` and `projects`: which projects are followed, and how.
 
-How far a scan is, while somebody watches: two bars, one of files and one of texts.
-
-The daemon does the work whether anybody watches or not.
+How far a scan is: two bars, one of files and one of texts. The daemon does the work whether a
+person watches or not.
 
 `reconcile`, `organise` and `runs`: have the pipeline do something now, and see what it did.
 
@@ -208,7 +207,7 @@ def scan(
 
 
 def _watched(client: Client, *, wait: bool | None, as_json: bool) -> float | None:
-    """Return how many seconds it took until all was read; None where nobody waits for it."""
+    """Return how many seconds it took until all was read; None without waiting for it."""
     if wait or (wait is None and not as_json and show.console().is_terminal):
         return watch(client, is_shown=not as_json)
     return None

@@ -1,11 +1,6 @@
 """`resolve`: bring what is known into instruction files, and take it back.
 
-Section: its text alone, printed, or kept in a new file of the user's.
-
-A file that is there already is never replaced: whoever has it may have written into it, and nothing
-in a text for people tells whose a line of it is.
-
-Approving: what a diff would bring into files that no person has approved yet.
+What a diff would bring into files that no person has approved yet is marked, and asked about.
 """
 
 from __future__ import annotations
@@ -22,46 +17,11 @@ from cortex_actors.cli.show import counted, joined
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.project import OWN
-from cortex_actors.errors import BadInput, CortexError, Refused, UsageError, visible
+from cortex_actors.errors import CortexError, Refused, UsageError, visible
 from cortex_actors.render import section
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-
-def _made(output: Path, text: str) -> bool:
-    """Make a file with a text; False where there is one that says the same, byte for byte.
-
-    Raises `Refused` for one that says anything else, and `BadInput`.
-    """
-    data = text.encode()
-    try:
-        try:
-            _make(output, data)
-        except FileExistsError as error:
-            if output.is_file() and output.read_bytes() == data:
-                return False
-            if not output.is_dir():
-                message = f"refused to write {output}: it is there already; "
-                advice = "give another name, or remove it first"
-                raise Refused(message + advice) from error
-            raise IsADirectoryError(error.errno, "it is a folder") from error
-    except OSError as error:
-        raise BadInput(f"cannot write {output}: {error.strerror}; give another file") from error
-    return True
-
-
-def _make(output: Path, data: bytes) -> None:
-    """Make a file that nobody has; half of it is not left where the disk does not take all."""
-    with output.open("xb") as file:
-        try:
-            file.write(data)
-            file.flush()
-        except OSError:
-            with suppress(OSError):
-                output.unlink()
-            raise
-
 
 #: What shows notes that no person has approved, and decides about each.
 REVIEW = "cortex review"
@@ -87,7 +47,7 @@ def _left_out(file: Answer) -> str | None:
 def show_proposed(file: Answer) -> None:
     """Print a file's diff with a mark behind each note that no person has approved.
 
-    What stands in the file already is no line of the diff, and is named behind it.
+    What the file has already is no line of the diff, and is named behind it.
     """
     lines = [each["text"] for each in _notes(file)]
     show.diff(file["diff"], marked={f"+{each}": _MARK for each in lines})
@@ -121,7 +81,7 @@ _NOT_DONE = frozenset({"edited", "refused"})
     "AGENTS.md --include-metadata",
     "atlas-api --agent cursor --create",
     "CLAUDE.md --edited keep",
-    "--agent chatgpt --output prompt.txt",
+    "--agent chatgpt --stdout > prompt.txt",
     "CLAUDE.md --undo",
     asks="resolve",
     leave_out=("text_only", "approve"),
@@ -131,7 +91,6 @@ _NOT_DONE = frozenset({"edited", "refused"})
     agent=Option("--agent", "-a", help=f"One of {', '.join(section.names())} (who has a file)."),
     dry_run=Option("--dry-run", "-n"),
     stdout=Preset(help="Print the section, and write nothing."),
-    output=Option(kind="path", help="Write the section to this new file of yours."),
     yes=Preset("--yes", "-y", help="Approve what the diff would bring, without being asked."),
     undo=Preset(help="Take the newest write into the file back."),
 )
@@ -141,7 +100,6 @@ def resolve(
     everything: bool,
     dry_run: bool,
     stdout: bool,
-    output: Path | None,
     yes: bool,
     undo: bool,
     as_json: bool,
@@ -151,20 +109,16 @@ def resolve(
     """Write what other projects taught into instruction files, in a section of its own.
 
     What no person has approved is shown in a diff first, and written when you accept that; where
-    nobody can be asked it is left out, and waits in cortex review. Only files that are there are
+    no person can be asked it is left out, and waits in cortex review. Only files that are there are
     written, and nothing outside of the section is touched. What cannot be written safely is left
     alone, with the reason (exit code 77).
     """
-    text_only = stdout or output is not None
     wrong = {
-        "--output writes a file: give it without --dry-run, --stdout and --json, which print": (
-            output is not None and (dry_run or stdout or as_json)
-        ),
-        "--yes approves what is written: give it without --dry-run, --stdout and --output": (
-            yes and (dry_run or text_only)
+        "--yes approves what is written: give it without --dry-run and --stdout": (
+            yes and (dry_run or stdout)
         ),
         "give a path or --all, not both": everything and path is not None,
-        "--undo goes with no other option": undo and any((*wish.values(), dry_run, text_only, yes)),
+        "--undo goes with no other option": undo and any((*wish.values(), dry_run, stdout, yes)),
     }
     for said in (said for said, is_so in wrong.items() if is_so):
         raise UsageError(f"{said}; see: cortex resolve --help")
@@ -177,11 +131,11 @@ def resolve(
         return _undone(client, where, as_json=as_json)
     ask = partial(client.call, "resolve", path=where, everything=everything, **wish)
     accepted = []
-    if yes or not (dry_run or text_only or as_json or not _is_watched()):
+    if yes or not (dry_run or stdout or as_json or not _is_watched()):
         accepted = _accepted(ask(dry_run=True), yes=yes)
-    found = ask(dry_run=dry_run, text_only=text_only, approve=accepted)
-    if not as_json and (text_only or not all(each["path"] for each in found["files"])):
-        return _text(found, output)
+    found = ask(dry_run=dry_run, text_only=stdout, approve=accepted)
+    if not as_json and (stdout or not all(each["path"] for each in found["files"])):
+        return _text(found)
     show.json(found) if as_json else _show(found, dry_run=dry_run)
     states = {each["state"] for each in found["files"]}
     is_done = not states & _NOT_DONE and (states or not found["left"])
@@ -214,7 +168,7 @@ def _steps(home: Path | None, since: int) -> Iterator[str]:
 
 
 def _is_watched() -> bool:
-    """Tell whether a person can be asked: somebody sees what is printed, and can type."""
+    """Tell whether a person can be asked: a terminal is read and written."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
@@ -238,23 +192,12 @@ def _absolute(path: str | None) -> str:
     return str(Path(given).absolute()) if is_path or is_file else given
 
 
-def _text(found: Answer, output: Path | None) -> int:
-    """Print the text of an answer, or write it to a new file of the user's.
-
-    Raises `Refused` for what is no text, and where the file is there already; `BadInput` where it
-    cannot be written.
-    """
-    refused = [each for each in found["files"] if each["state"] in _NOT_DONE]
-    if refused:
-        raise Refused(refused[0]["reason"])
-    text = "\n".join(each["section"] for each in found["files"])
-    if output is None:
-        print(text, end="")
-    elif _made(output, text):
-        count = sum(len(each["bullets"]) for each in found["files"])
-        show.lines(f"wrote {counted(count, 'note')} to {output}")
-    else:
-        show.lines(f"nothing to change in {output}")
+def _text(found: Answer) -> int:
+    """Print the text of an answer alone; raises `Refused` for what is no text."""
+    for each in found["files"]:
+        if each["state"] in _NOT_DONE:
+            raise Refused(each["reason"])
+    print("\n".join(each["section"] for each in found["files"]), end="")
     for waiting in filter(None, map(_left_out, found["files"])):
         print(waiting, file=sys.stderr)
     return 0

@@ -169,7 +169,7 @@ def show_review(found: Answer) -> None:
 #: What ids begin with.
 _IDS = ("ins_", "pri_", "prj_")
 
-#: Seconds that a person waits for files to be written anew, and between two looks.
+#: Seconds that a person waits for files to be written again, and between two looks.
 PATIENCE, POLL = 15.0, 0.2
 
 #: Texts of each kind that are shown.
@@ -287,7 +287,7 @@ def _lifted(found: Answer) -> None:
 
 
 def _list_revoked(found: Answer) -> None:
-    """Print what is taken back, and what of it stands in files still."""
+    """Print what is taken back, and what of it files still have."""
     blocks = []
     for each in found["revoked"]:
         about = [joined(_key(each), when(each["at"])), each["note"] or ""]

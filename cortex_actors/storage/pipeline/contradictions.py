@@ -17,16 +17,17 @@ at the next request.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, and_, delete, func, or_, select
+from sqlalchemy import Connection, Row, and_, delete, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Conflict, Decider, Relation
-from cortex_actors.errors import BadInput, NotFound
+from cortex_actors.errors import NotFound
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.insight_records import of_project, settle
@@ -253,15 +254,15 @@ def decide(
     It holds for whatever texts say the same as the two now, too. What was only possible becomes a
     contradiction by it. `resolved` with `kept_id` says which of the two holds (the other one stays
     contradicted as long as both are said), without it that both may; `dismissed` that there is no
-    contradiction. Raises `NotFound` for an unknown id, `BadInput` for what cannot be decided so.
+    contradiction. Raises `NotFound` for an unknown id.
     """
     found = one(connection, contradiction_id) or _possible(connection, contradiction_id, at=at)
     if found is None:
         raise NotFound(
             f"no contradiction has the id {contradiction_id}; list them with: cortex contradictions"
         )
-    _check(found, status, kept_id)
-    values = {"status": status, "resolved_at": at, "kept_id": kept_id, "resolution": note}
+    values: dict[str, Any] = {"status": status, "resolved_at": at}
+    values |= {"kept_id": kept_id, "resolution": note}
     columns.change_in(connection, contradictions.c.id, [contradiction_id], values)
     relation = Relation.CONTRADICTION if status == "resolved" else Relation.RELATED
     verdicts.say(
@@ -275,9 +276,7 @@ def decide(
         note=note,
     )
     settle(connection, found.pair)
-    decided = one(connection, contradiction_id)
-    assert decided is not None  # noqa: S101 - it was there in this transaction
-    return decided
+    return dataclasses.replace(found, **values)
 
 
 def _possible(connection: Connection, name: str, *, at: int) -> Contradiction | None:
@@ -313,19 +312,6 @@ def reopen(connection: Connection, name: str, *, at: int, by: str = OWNER.by) ->
     verdicts.take_back(connection, theirs, by=by, at=at)
     settle(connection, found)
     return found
-
-
-def _check(found: Contradiction, status: str, kept_id: str | None) -> None:
-    """Raise `BadInput` for a decision that cannot be."""
-    if status not in DECISIONS:
-        raise BadInput(
-            f"cannot make contradiction {found.id} {status!r}: it can be {' or '.join(DECISIONS)}"
-        )
-    if kept_id is not None and (status != "resolved" or kept_id not in found.pair):
-        raise BadInput(
-            f"cannot keep {kept_id} of contradiction {found.id}: only a resolved one keeps one of "
-            f"its two, {found.insight_a} or {found.insight_b}"
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,23 +351,6 @@ def some(connection: Connection, cluster_ids: Iterable[str]) -> list[StoredClust
     parts = columns.chunks(sorted(cluster_ids))
     queries = (select(clusters).where(clusters.c.id.in_(names)) for names in parts)
     return [each for query in queries for each in _found(connection, query)]
-
-
-def list_clusters(connection: Connection, *, project_id: str | None = None) -> list[StoredCluster]:
-    """Return clusters, the largest first, then the most coherent."""
-    size = func.count(cluster_insights.c.insight_id)
-    query = (
-        select(clusters)
-        .join(cluster_insights, cluster_insights.c.cluster_id == clusters.c.id)
-        .group_by(clusters.c.id)
-        .order_by(size.desc(), clusters.c.coherence.desc(), clusters.c.id)
-    )
-    if project_id is not None:
-        inside = select(cluster_insights.c.cluster_id).where(
-            cluster_insights.c.insight_id.in_(of_project(project_id))
-        )
-        query = query.where(clusters.c.id.in_(inside))
-    return _found(connection, query)
 
 
 def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from cortex_actors.domain.insight import LIVE, NO_DOMAIN, FragmentSort, InsightSort, InsightStatus
+from cortex_actors.domain.insight import LIVE, NO_DOMAIN, InsightSort, InsightStatus
 from cortex_actors.domain.project import Revocation, SourceKind, StatementKind
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import insight_records
@@ -149,8 +149,8 @@ def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
     if wanted.project_id is not None:
         found.append(insights.c.id.in_(insight_records.of_project(wanted.project_id)))
     if wanted.domain is not None:
-        nobody = wanted.domain == NO_DOMAIN
-        found.append(insights.c.domain.is_(None if nobody else wanted.domain))
+        is_none = wanted.domain == NO_DOMAIN
+        found.append(insights.c.domain.is_(None if is_none else wanted.domain))
     if wanted.path is not None:
         said = sa.select(insight_sources.c.insight_id).where(
             insight_sources.c.withdrawn_at.is_(None), said_under(wanted.path)
@@ -192,17 +192,12 @@ def list_fragments(
     *,
     project_id: str | None = None,
     path: str | None = None,
-    sort: FragmentSort = FragmentSort.PATH,
     limit: int = 20,
     skip: int = 0,
 ) -> tuple[list[FragmentRow], int]:
     """Return fragments of a project, or of a file or folder, and how many there are in all."""
     query = _grouped(project_id, path)
-    order = (
-        *_FRAGMENT_ORDER[sort],
-        sa.func.min(insight_sources.c.path),
-        sa.func.min(insight_sources.c.line_start),
-    )
+    order = sa.func.min(insight_sources.c.path), sa.func.min(insight_sources.c.line_start)
     rows, total = columns.page(connection, query.order_by(*order), limit=limit, skip=skip)
     return [columns.entity(FragmentRow, row) for row in rows], total
 
@@ -240,13 +235,6 @@ def _grouped(project_id: str | None, path: str | None) -> sa.Select[Any]:
     return query if path is None else query.where(said_under(path))
 
 
-_FRAGMENT_ORDER: dict[FragmentSort, tuple[Any, ...]] = {
-    FragmentSort.PATH: (),
-    FragmentSort.SIZE: (sa.func.count().desc(),),
-    FragmentSort.NEWEST: (sa.func.max(insight_sources.c.seen_at).desc(),),
-}
-
-
 #: Ids that an error names where the beginning of one means several.
 MOST = 4
 
@@ -263,7 +251,7 @@ class Named(StrEnum):
 #: The ids of each, what it is called, and where all of them are listed.
 _WHAT = {
     Named.INSIGHT: (insights.c.id, "insight", "cortex insights --status all"),
-    Named.CLUSTER: (clusters.c.id, "cluster", "cortex insights clusters"),
+    Named.CLUSTER: (clusters.c.id, "cluster", "cortex insights --explain ID"),
     Named.CONTRADICTION: (
         contradictions.c.id,
         "contradiction",

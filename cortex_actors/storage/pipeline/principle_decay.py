@@ -155,9 +155,9 @@ def _judged(
         found = _evidence(row)
         ranked, days = found.rank(now, scales), decay.days_since(found.seen_at, now)
         before = decay.DecayStanding(row.status, row.strikes)
-        stands = judge(before, ranked, days=days, fading=scales.fading)
-        if stands != before or abs(ranked - row.rank) >= CLOSE:
-            yield Faded(row.id, ranked, stands.status, row.status, stands.strikes)
+        after = judge(before, ranked, days=days, fading=scales.fading)
+        if after != before or abs(ranked - row.rank) >= CLOSE:
+            yield Faded(row.id, ranked, after.status, row.status, after.strikes)
 
 
 def _evidence(row: Any) -> PrincipleEvidence:

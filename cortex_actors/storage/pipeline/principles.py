@@ -381,12 +381,6 @@ def without_source(connection: Connection) -> set[str]:
     return {each for (each,) in execute(connection, _WITHOUT_SOURCE)}
 
 
-def known(connection: Connection, principle: str) -> bool:
-    """Tell whether there is a principle of that id."""
-    query = select(principles.c.id).where(principles.c.id == principle)
-    return connection.execute(query).first() is not None
-
-
 def ids(connection: Connection) -> list[str]:
     """Return the ids of all principles, in order."""
     return list(connection.execute(select(principles.c.id).order_by(principles.c.id)).scalars())

@@ -60,9 +60,11 @@ def keep(connection: Connection, found: Resolution, given: Sequence[GivenBullet]
     holds them.
     """
     row = as_row(resolutions, found, state=str(found.ending))
-    stands = found.ending in STANDS
-    put_rows(connection, resolutions, [row], change=[e for e in row if stands or e != "section"])
-    if not stands:
+    is_written = found.ending in STANDS
+    put_rows(
+        connection, resolutions, [row], change=[e for e in row if is_written or e != "section"]
+    )
+    if not is_written:
         return
     bullets = resolved_bullets
     here = {"path": found.path, "agent": found.agent}
