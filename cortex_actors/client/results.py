@@ -407,10 +407,9 @@ class Duplicate(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Exported(Result):
-    """A file that was written: where, in which form, and how many records of each kind."""
+    """A file that was written: where, and how many records of each kind."""
 
     path: str = ""
-    format: str = ""
     records: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -429,7 +428,6 @@ class Imported(Result):
     """
 
     path: str = ""
-    format: str = ""
     records: int = 0
     added: Mapping[str, int] = field(default_factory=dict)
     existing: int = 0
