@@ -331,7 +331,7 @@ def _example(name: str, takes: inspect.Signature) -> str:
 def signature(verb: str) -> inspect.Signature:
     """Return what a method takes: the operation's parameters in our words, then the document's.
 
-    None stands for what is left out. Annotations are texts, as the stub has them.
+    None is what is left out. Annotations are texts, as the stub has them.
     """
     kind = inspect.Parameter
     found = [kind("self", kind.POSITIONAL_OR_KEYWORD), *_parameters(verb)]
