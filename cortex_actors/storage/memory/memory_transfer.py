@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
     from cortex_actors.render.memorycore import CarriedRecord
 
+#: What tells where a text is said.
+_PLACE = ("realm", "agent_id", "thread", "project_id", "text_hash")
+
 
 @dataclass(frozen=True, slots=True)
 class ExportFilter:
@@ -99,7 +102,13 @@ def arrive(connection: Connection, found: Sequence[CarriedRecord]) -> Arrived:
     query = select(rows.c.id, rows.c.text)
     named = rows_in(connection, query, rows.c.id, {each.item.id for each in found})
     texts = {row.id: row.text for row in named}
-    places = set[tuple[str, ...]]()
+    # Where what is said only once is said; on a bridge the same words have other readers.
+    said = select(*(rows.c[name] for name in _PLACE)).where(
+        rows.c.status == MemoryStatus.ACTIVE, rows.c.type.in_(MERGEABLE)
+    )
+    memories = [each.item for each in found if isinstance(each.item, Memory)]
+    hashes = {memory_records.digest(each.text) for each in memories}
+    places = {tuple(row) for row in rows_in(connection, said, rows.c.text_hash, hashes)}
     for item, lost in _placed(connection, found):
         if isinstance(item, CrumbRecord):
             is_new = _keep_crumb(connection, item)
@@ -107,13 +116,13 @@ def arrive(connection: Connection, found: Sequence[CarriedRecord]) -> Arrived:
             is_new = False
             arrived.differing += [item.id] if texts[item.id] != item.text else []
         else:
-            # From here on it counts as there. On a bridge the same words have other readers.
-            place = (item.realm, item.agent_id, item.thread, item.project_id, item.text)
+            digest = memory_records.digest(item.text)
+            place = (item.realm, item.agent_id, item.thread, item.project_id, digest)
             is_once = item.type in MERGEABLE and item.realm is not Realm.BRIDGE
-            is_new = not is_once or (place not in places and not _is_said(connection, item))
-            if is_new:
+            is_new = not (is_once and place in places)
+            if is_new:  # from here on it counts as there
                 texts[item.id] = item.text
-                places.add(place)
+                places |= {place} if is_once else set()
                 new.append(replace(item, replies_to=()))
         if not is_new:
             arrived.existing += 1
@@ -157,11 +166,6 @@ def _placed(
             yield replace(item, project_id=ids[0]), ""
         else:
             yield replace(item, project_id=""), name or item.project_id
-
-
-def _is_said(connection: Connection, memory: Memory) -> bool:
-    """Tell whether an active memory says the same in the same place."""
-    return village.stated(connection, memory, memory_records.digest(memory.text)) is not None
 
 
 def _keep_crumb(connection: Connection, crumb: CrumbRecord) -> bool:
