@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.api.desk import FrontDesk
+from cortex_actors.domain.memory import CrumbRecord
 from cortex_actors.errors import BadInput, Refused
+from cortex_actors.render.memorycore import format_record
 from cortex_actors.testing import temporary_cortex
 from cortex_actors.text import hazards
 from cortex_actors.text.hazards import mask_secrets
@@ -182,20 +184,14 @@ class TestEveryField:
     @pytest.mark.slow
     async def test_imported(self, tree: Tree, tmp_path: Path) -> None:
         """Every text of a file that is imported is kept without its secrets."""
-        said = {"agent": "A", "thread": SAID, "created_at": 1, "left_at": 1, "at": 1}
-        some = [
-            {"kind": "agent", "id": "A", "display_name": SAID, "lineage": SAID, "symbol": "A"},
-            {"kind": "memory", "id": "x", **said, "text": SAID, "role": SAID, "tags": [KEY]},
-            {"kind": "crumb", "id": "y", **said, "summary": SAID, "session": SAID}
-            | {"emotional_state": {KEY: SAID}, "references": {KEY: [SAID]}},
-            {"kind": "change", "change": "archive", "memory": "x", "before": {"tags": [KEY]}}
-            | {"by": SAID, "reason": SAID, "at": 2},
-        ]
-        ends = [{"format": "cortex-actors", "version": 1}, {"kind": "end", "records": len(some)}]
-        path = tmp_path / "x.jsonl"
-        path.write_text("\n".join(json.dumps(each) for each in (ends[0], *some, ends[1])))
+        said: dict[str, Any] = {"emotional_state": {"calm": SAID}, "references": {"f": (SAID,)}}
+        crumb = CrumbRecord("", "A", SAID, SAID, 1, **said)
+        memory = {"agent_id": "A", "created_at": 1, "content": SAID, "tags": [KEY]}
+        memory |= dict.fromkeys(("conversation_thread", "role", "abstract", "summary"), SAID)
+        found = {"cortex_private": [memory], "cortex_crumbs": [format_record(crumb, None)]}
+        path = tmp_path / "x.json"
+        path.write_text(json.dumps({"format_version": "1.0", "collections": found}))
         done = await tree.cortex.import_memories(str(path))
-        kinds = ("agents", "memories", "crumbs", "changes")
-        whole = json.dumps([await tree.cortex.export(kind) for kind in kinds])
-        assert 4 == sum(done["added"].values())
+        whole = json.dumps([await tree.cortex.export(kind) for kind in ("memories", "crumbs")])
+        assert 2 == sum(done["added"].values())
         assert KEY not in whole

@@ -318,11 +318,12 @@ class TestProjects:
         await desk.remember("Redis port of borealis.", project="borealis")
         await desk.leave_crumb("Looked at borealis.", project="borealis")
         await desk.post("Redis is local.", here=here)
-        file = tmp_path / "all.jsonl"
-        records = [
-            each for kind in ("memories", "crumbs") for each in (await desk.export(kind))["records"]
-        ]
-        write(file, records)
+        file = tmp_path / "all.json"
+        found = {
+            name: (await desk.export(kind))["records"]
+            for name, kind in (("cortex_private", "memories"), ("cortex_crumbs", "crumbs"))
+        }
+        file.write_text(json.dumps({"format_version": "1.0", "collections": found}))
         async with temporary_cortex() as other:
             (tmp_path / "there" / "atlas").mkdir(parents=True)
             await other.cortex.add_project(str(tmp_path / "there" / "atlas"))
@@ -348,12 +349,3 @@ async def _are_read(desk: FrontDesk) -> bool:
     """Tell whether what the files of both projects say is known."""
     total: int = (await desk.insights())["total"]
     return total == 2  # one of each
-
-
-def write(file: Path, records: list[dict[str, Any]]) -> None:
-    """Write records in our own form."""
-    ends = [
-        {"format": "cortex-actors", "version": 1},
-        {"kind": "end", "records": len(records)},
-    ]
-    file.write_text("\n".join(json.dumps(each) for each in (ends[0], *records, ends[1])))

@@ -150,10 +150,8 @@ class TestLive:
         self, tmp_path: Path, tmp_home: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A backup, an import, a resolve, a migration and a compilation run below `tasks`."""
-        said, compiled = Path(tmp_path, "said.jsonl"), asyncio.Event()
-        said.write_text(
-            '{"format": "cortex-actors", "version": 1}\n{"kind": "end", "records": 0}\n'
-        )
+        said, compiled = Path(tmp_path, "said.json"), asyncio.Event()
+        said.write_text('{"format_version": "1.0", "collections": {}}')
         names: list[str] = []
 
         async def compile_model(*_args: object, **_how: object) -> SimpleNamespace:

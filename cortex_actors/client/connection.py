@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 TIMEOUT, SLOW, LOADING, LONG = 30.0, 60.0, 120.0, 125.0
 
 #: Operation -> seconds that its answer may take, where that is longer than for others. What only
-#: the disk limits has hours; `resolve` waits for each of many files until nobody saves it, and a
+#: the disk limits has hours; `resolve` waits until no file is being saved, and a
 #: round trip has five steps of 30 s, and as many of one that goes before.
 PATIENCE: Final[Mapping[str, float]] = {
     **dict.fromkeys(("backup", "doctor"), 21_600.0),
@@ -108,7 +108,7 @@ class Client:
     def call(self, method: str, /, **params: object) -> Answer:
         """Return the result of one method.
 
-        Raises `DaemonDown` when nobody answers, `DeadlineExceeded` after `patience` seconds of
+        Raises `DaemonDown` when no daemon answers, `DeadlineExceeded` after `patience` seconds of
         silence, and whatever the daemon raised.
         """
         seconds = self.patience(method)
@@ -149,7 +149,7 @@ class Client:
             raise
 
     def pid(self) -> int | None:
-        """Return the process id of whoever answers, as the kernel says; None if it cannot tell."""
+        """Return the process id of the daemon, as the kernel says; None if it cannot tell."""
         with self._connect(self.patience()) as sock:
             return peer(sock).pid
 
@@ -179,14 +179,14 @@ class Client:
         raise failure
 
     def crowded(self) -> errors.DeadlineExceeded:
-        """Return the error of a daemon that lets nobody in; the kernel does not wait for it."""
+        """Return the error of a daemon that is too busy; the kernel does not wait for it."""
         return errors.DeadlineExceeded(
             f"the daemon for {self.home.root} has not let in those who connected before, nothing "
             "was sent: try again, and see cortex status"
         )
 
     def foreign(self) -> errors.Refused:
-        """Return the error of a socket that is somebody else's."""
+        """Return the error of a socket that is another user's."""
         return errors.Refused(
             f"the socket {self.home.socket} belongs to another user; nothing was sent: "
             "choose another home with --home"
@@ -248,7 +248,7 @@ class Client:
         return message
 
     def down(self) -> errors.DaemonDown:
-        """Return the error of nobody answering."""
+        """Return the error of a home without a daemon."""
         return errors.DaemonDown(
             f'no daemon answers for {self.home.root}: start one with "cortex start"'
         )

@@ -37,7 +37,7 @@ class Cortex(Operations):
     _door: Blocking
 
     def close(self) -> None:
-        """Let go of everything; an embedded tree ends. A second time does nothing."""
+        """Close it; an embedded tree ends. A second time does nothing."""
         self._door.close()
 
     def __enter__(self) -> Self:
@@ -65,7 +65,7 @@ class AsyncCortex(Operations):
     _door: Awaited
 
     async def close(self) -> None:
-        """Let go of everything; an embedded tree ends."""
+        """Close it; an embedded tree ends."""
         await self._door.on_thread(self._door.close)
 
     async def __aenter__(self) -> Self:

@@ -192,14 +192,12 @@ class Cortex:
         limit: int | None = 200,
         agent: str | None = None,
         realm: str | None = None,
-        active: bool | None = False,
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
     def export_to(
         self,
         path: Path | str,
         *,
-        full: bool = False,
         agent: str | None = None,
         realm: str | None = None,
     ) -> Exported: ...
@@ -305,7 +303,6 @@ class Cortex:
         *,
         dry_run: bool | None = False,
         skip: int | None = 0,
-        stamp: str | None = None,
     ) -> dict[str, Any]: ...
     def import_stores(
         self,
@@ -983,14 +980,12 @@ class AsyncCortex:
         limit: int | None = 200,
         agent: str | None = None,
         realm: str | None = None,
-        active: bool | None = False,
         as_agent: str | None = None,
     ) -> dict[str, Any]: ...
     async def export_to(
         self,
         path: Path | str,
         *,
-        full: bool = False,
         agent: str | None = None,
         realm: str | None = None,
     ) -> Exported: ...
@@ -1096,7 +1091,6 @@ class AsyncCortex:
         *,
         dry_run: bool | None = False,
         skip: int | None = 0,
-        stamp: str | None = None,
     ) -> dict[str, Any]: ...
     async def import_stores(
         self,

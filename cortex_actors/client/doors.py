@@ -1,4 +1,4 @@
-"""Doors: how an operation asks, whoever it is that answers.
+"""Doors: how an operation asks a daemon or a tree of its own process.
 
 An operation is a coroutine that asks its door. The blocking door never suspends it, so it can be
 run to its end by calling it (`finished`); the other one is awaited on the caller's loop, and there
@@ -44,7 +44,8 @@ class AsyncClient:
     async def call(self, method: str, /, **params: object) -> Answer:
         """Return the result of one method.
 
-        Raises `DaemonDown` when nobody answers, `DeadlineExceeded` after `Client.patience` seconds,
+        Raises `DaemonDown` when no daemon answers, `DeadlineExceeded` after `Client.patience`
+        seconds,
         and whatever the daemon raised.
         """
         data = self.client.encoded(method, params)
@@ -63,7 +64,7 @@ class AsyncClient:
             writer.transport.abort()
 
     async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        """Return a connection to whoever listens on the home's socket."""
+        """Return a connection to the home's socket."""
         sock = socket.socket(socket.AF_UNIX)
         sock.setblocking(False)  # noqa: FBT003 - takes no keywords
         try:
@@ -78,7 +79,7 @@ class AsyncClient:
         return await asyncio.open_unix_connection(sock=sock, limit=ANSWER_LIMIT)
 
     def _is_ours(self, writer: asyncio.StreamWriter) -> bool:
-        """Say whether the same user listens; one that hung up already is told from its answer."""
+        """Tell whether the same user listens; of one that hung up already the answer says so."""
         sock = writer.get_extra_info("socket")
         try:
             return sock is None or peer(sock).ours
@@ -137,7 +138,7 @@ class Blocking(DaemonWay):
         return result(self._client.message(line, verb))
 
     async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run it here: whoever called us waits anyway."""
+        """Run it here: the caller waits anyway."""
         return call(*args, **kwargs)
 
 
@@ -186,5 +187,5 @@ async def _awaited(answer: Future[bytes], verb: str) -> bytes:
 
 
 def _closed(verb: str) -> DaemonStopping:
-    """Return the error of a tree that was closed with the question in hand."""
+    """Return the error of a tree that was closed before it answered."""
     return DaemonStopping(f"the embedded memory was closed before it answered {verb}")

@@ -1,7 +1,7 @@
-"""A tree in somebody else's process: the daemon's own, without its socket and its signals.
+"""A tree in a program's process: the daemon's own, without its socket and its signals.
 
 It holds the home's lock, so that no daemon and no other program opens the same ledger meanwhile.
-Nothing is written into the lock: the process is not ours, and whoever stops a daemon must not find
+Nothing is written into the lock: the process is not ours, and `cortex stop` must not find
 it there. A crash of the program loses what a crash of the daemon loses: nothing that was answered.
 """
 
@@ -49,15 +49,15 @@ class EmbeddedTree:
         self._asked.set()
 
     def let_go(self) -> None:
-        """Let go of the lock in a fork; the parent goes on holding it."""
+        """Release the lock in a fork; the parent goes on holding it."""
         if self._owner is not None:
             self._owner.close()
 
     async def live(self, ready: Callable[[Control], None]) -> None:
-        """Run the tree until it is asked to end or gives up, and let go of everything.
+        """Run the tree until it is asked to end or gives up, and close everything.
 
-        `ready` is given what answers requests, once it does. Raises `AlreadyRunning` where somebody
-        else has the home, and whatever hinders a daemon from starting.
+        `ready` is given what answers requests, once it does. Raises `AlreadyRunning` where another
+        process has the home, and whatever hinders a daemon from starting.
         """
         require_own_supervision()
         self._home.create()
@@ -69,7 +69,7 @@ class EmbeddedTree:
             logs = LogStream(self._home.logs / "cortex.ndjson", clock)
             held.callback(logs.close)
             held.callback(Feed(logs).close)
-            from cortex_actors.tree import grow  # noqa: PLC0415 - slow; a taken home is told first
+            from cortex_actors.tree import grow  # noqa: PLC0415 - slow; a taken home is refused first
 
             tree = grow(self._home, chosen, clock, logs)
             control = Control(

@@ -4,12 +4,12 @@ The program's own loop, if it has one, is not used: a program that keeps it busy
 actors waiting, and a tree that ended with `asyncio.run` would be found half stopped. Signals, which
 go to the main thread, are left alone.
 
-Our loggers, while a tree lives in somebody else's process: into its log file, and nowhere else.
+Our loggers, while a tree lives in a program's process: into its log file, and nowhere else.
 
 The program's own logging is left as it is: our records are not printed, and its handlers do not
 hear them. When the last tree has ended, our loggers are again as they were.
 
-The way to whoever answers: the daemon of a home, or a tree of the program's own.
+What answers: the daemon of a home, or a tree of the program's own.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Host:
             self._refuse_fork()
             if self._thread is None:
                 _HOSTS.add(self)
-                # A daemon thread: where nobody closes it, the interpreter's end does, see below.
+                # A daemon thread: where the program does not close it, the interpreter's end does.
                 self._thread = threading.Thread(target=self._main, name="cortex", daemon=True)
                 self._thread.start()
         try:
@@ -84,8 +84,8 @@ class Host:
     def close(self) -> None:
         """Stop the tree and wait for the end of its thread; a second time does nothing.
 
-        Requests in hand are answered with `DaemonStopping`. In a fork it does nothing: the tree is
-        the parent's. Raises `InternalError` when the thread does not end.
+        Requests that wait are answered with `DaemonStopping`. In a fork it does nothing: the tree
+        is the parent's. Raises `InternalError` when the thread does not end.
         """
         thread = self._thread
         if os.getpid() != self._pid or thread is None or thread is threading.current_thread():
@@ -106,7 +106,7 @@ class Host:
         """Run the tree from its first moment to its last (on its thread)."""
         try:
             asyncio.run(self._live())
-        except BaseException as error:  # noqa: BLE001 - told to whoever waits, or asks next
+        except BaseException as error:  # noqa: BLE001 - raised where a caller waits or asks next
             self._asked = self._asked or f"it failed: {error!r}"
             if not self._ready.done():
                 self._ready.set_exception(_told(error))
@@ -122,7 +122,7 @@ class Host:
         await embedded.live(self._on_ready)
 
     def _on_ready(self, control: Control) -> None:
-        """Let whoever started it go on."""
+        """Let the caller that started it go on."""
         self._control = control
         self._ready.set_result(None)
 
@@ -142,7 +142,7 @@ class Host:
 
 
 def _told(error: BaseException) -> BaseException:
-    """Return an error as whoever starts a tree is told of it."""
+    """Return an error as the caller that starts a tree gets it."""
     if isinstance(error, CortexError):
         return error
     told = InternalError(f"the embedded memory did not start: {error!r}")
@@ -162,7 +162,7 @@ def _let_go() -> None:
 
 
 def _close_all() -> None:
-    """End every tree that nobody closed; in a fork there is none."""
+    """End every tree that was not closed; in a fork there is none."""
     for host in list(_HOSTS):
         host.close()
 
@@ -171,8 +171,8 @@ def _close_all() -> None:
 #: called before it, and a tree needs executors for its end.
 _EXECUTORS = ThreadPoolExecutor
 
-# There is no public word for that. Where this one is missing, a tree that nobody closed is broken
-# off, as by a crash.
+# There is no public word for that. Where this one is missing, a tree that was not closed ends as by
+# a crash.
 getattr(threading, "_register_atexit", atexit.register)(_close_all)
 os.register_at_fork(after_in_child=_let_go)
 
@@ -180,7 +180,7 @@ os.register_at_fork(after_in_child=_let_go)
 #: What a program says that wants the daemon where one answers, and else a tree of its own.
 AUTO = "auto"
 
-#: Seconds for which a home is tried that somebody has who does not answer: a daemon that starts.
+#: Seconds for which a home is tried that another process has: a daemon that starts.
 PATIENCE = 60.0
 
 #: Seconds between two tries.
@@ -203,13 +203,13 @@ class DaemonWay:
         self._embedded = embedded
         self._guard = threading.Lock()
         self._host: Host | None = None
-        #: Whether it is known by now; asking then waits for nobody.
+        #: Whether it is known by now; asking then does not wait.
         self.is_known = embedded is False
 
     def host(self) -> Host | None:
         """Return our own tree, started, or None for the daemon. Blocks until it is known.
 
-        Raises `AlreadyRunning` where somebody else has the home, and what hinders a start.
+        Raises `AlreadyRunning` where another process has the home, and what hinders a start.
         """
         with self._guard:
             if not self.is_known:
@@ -218,7 +218,7 @@ class DaemonWay:
             return self._host
 
     def close(self) -> None:
-        """End the tree, if it is ours; blocks. Whoever asks afterwards is told that it ended."""
+        """End the tree, if it is ours; blocks. A later call gets the error that it ended."""
         with self._guard:
             if self._host is not None:
                 self._host.close()

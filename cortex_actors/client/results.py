@@ -81,7 +81,7 @@ class Saved(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Recollection(Result):
-    """What is told of a memory, wherever it is; a time is in UTC microseconds.
+    """What is known of a memory, wherever it is; a time is in UTC microseconds.
 
     Attributes:
         attention: how present it is now.
@@ -141,7 +141,7 @@ class Hit(Recollection):
 
     @classmethod
     def of(cls, answer: Mapping[str, Any]) -> Self:
-        """Return a hit; what its kind alone has to say stands beside the rest."""
+        """Return a hit, with the fields that only its kind has."""
         return replace(super(Hit, cls).of({**(answer.get("extra") or {}), **answer}), raw=answer)
 
 
@@ -203,7 +203,7 @@ class Detail(Recollection):
 
 
 def _held(value: Any) -> Any:  # noqa: ANN401 - any JSON value
-    """Return a value that nobody changes by changing the answer it came from."""
+    """Return a value that does not change with the answer it came from."""
     return tuple(value) if isinstance(value, list) else value
 
 
@@ -366,7 +366,7 @@ class Convergence(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Stale(Result):
-    """A memory that nobody has read for long."""
+    """A memory that was not read for long."""
 
     id: str = ""
     content_preview: str = ""
@@ -407,10 +407,9 @@ class Duplicate(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Exported(Result):
-    """A file that was written: where, in which form, and how many records of each kind."""
+    """A file that was written: where, and how many records of each kind."""
 
     path: str = ""
-    format: str = ""
     records: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -429,7 +428,6 @@ class Imported(Result):
     """
 
     path: str = ""
-    format: str = ""
     records: int = 0
     added: Mapping[str, int] = field(default_factory=dict)
     existing: int = 0

@@ -1,7 +1,7 @@
 """SerenLoci's contract, answered with principles and with what shared files of projects say.
 
 A fact's key is the heading of a statement, or the words it begins with; its value is the statement,
-and why it holds is where it stands and how often it was seen. What holds everywhere, the project
+and why it holds is where it was read and how often it was seen. What holds everywhere, the project
 `*`, are the principles. A value that files say no more is not kept for others, so
 `include_superseded` finds nothing more.
 
@@ -10,18 +10,18 @@ SerenMemory's contract, answered with the memories of the village.
 Its three tiers are our layers: what is fresh is `short`, what is being worked on `near`, what has
 sunk in `long`. A topic is a memory's tags, what a memory was made of are its satellites. What was
 replaced or forgotten is not kept for others, so `include_superseded` finds nothing more, and parts
-are told with their whole alone (`include_satellites`).
+come with their whole alone (`include_satellites`).
 
 Callosum's own contract: the fan over all stores, and how it is set.
 
-A question is a recall by whoever shows the token; stores and knobs are the owner's. Statuses and
+A question is a recall by the owner of the token; stores and knobs are the owner's. Statuses and
 shapes are Callosum's as far as we have what they tell of; docs/serving.md lists what differs.
 
-What everybody may know: that somebody is there, which version, and which stores it asks.
+What everybody may know: that a daemon answers, which version, and which stores it asks.
 
 What another Cortex asks: one question over everything that is everybody's here.
 
-Counts: how much is kept, for whoever asks without a token.
+Counts: how much is kept, for callers without a token.
 
 Counting walks all of it, so it is done once for everybody who asks within a few seconds: a program
 that asks without end costs no more than one that asks now and then.
@@ -54,13 +54,13 @@ MOST: Final = 200
 #: What every store's health is summed up as.
 STATUSES: Final = ("healthy", "degraded", "unhealthy", "unknown")
 
-#: What is told of a hit as its store measured it, and as it stands there.
+#: What is shown of a hit as its store measured it, and its rank there.
 _MEASURES: Final = ("store_rank", "base_relevance", "native_score", "raw_distance")
 
-#: What is told of a store.
+#: What is shown of a store.
 _STORE: Final = "name type url weight floor enabled managed auth status".split()
 
-#: Where a hit stands, if it stands somewhere.
+#: Where a hit was read, if it was read anywhere.
 _PLACE: Final = ("project", "path", "line_start", "heading")
 
 #: What surrounds a hit, by its source: how it names that hit, and what it is itself.
@@ -69,16 +69,16 @@ _AROUND: Final = {
     "supersedes-edge": ("superseded_by", "core"),
 }
 
-#: What nobody but we says of a hit, whether or not there is anything to say: how it was found, and
+#: What only we say of a hit, whether or not there is anything to say: how it was found, and
 #: whether to believe it. The contract has a store's own words beside these.
 _OURS: Final = frozenset(
     {"around", "edge_of", "hop", "hop_bridge", "matched_topics", "overlap", "suspicious", "trust"}
 )
 
-#: What we say under `source` of what stands beside an answer; a store has other words there.
+#: What we say under `source` of what is beside an answer; a store has other words there.
 _WAYS: Final = (federation.SOURCE, federation.HOP_SOURCE, *_AROUND)
 
-#: Callosum's switch for what is told with a `satellite_budget` above 0 here.
+#: Callosum's switch for what a `satellite_budget` above 0 adds here.
 SATELLITES: Final = "satellite_edges_enabled"
 
 #: Statuses that this contract has otherwise.
@@ -93,7 +93,7 @@ def _questions(router: APIRouter, premises: Premises) -> None:
 
     @router.post("/search")
     async def search(body: admission.FanSearch, request: Request) -> dict[str, Any]:
-        """Return what all stores know about a question, as far as whoever asks may read it."""
+        """Return what all stores know about a question, as far as the caller may read it."""
         query, limit = admission.asked(body.query), body.n_results
         found: dict[str, Any] = {}
         if query and (limit is None or limit > 0):
@@ -152,7 +152,7 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
         given = body.knobs()
         if body.satellite_edges_enabled and "satellite_budget" not in given:
             row = _budget((await desk.knobs())["knobs"])
-            # Nothing is to be turned where they are told already.
+            # Nothing is to be changed where they are shown already.
             given |= {} if row["live"] else {"satellite_budget": row["settings"] or row["default"]}
         with admission.contract(_OF_TURNING):
             found = await desk.configure(given)
@@ -242,7 +242,7 @@ def _reasons(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _listed(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the stores and how the fan is set."""
     return {
-        # Without the options, which may hold what is nobody's business.
+        # Without the options, which may hold secrets.
         "stores": [{name: each[name] for name in _STORE} for each in found["stores"]],
         "active": len(found["active"]),
         **found["knobs"],
@@ -254,7 +254,7 @@ def _listed(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _budget(rows: Sequence[Mapping[str, Any]]) -> Mapping[str, Any]:
-    """Return how many satellites are told: as it is, as the settings say, and by default."""
+    """Return how many satellites are shown: as it is, as the settings say, and by default."""
     return next(each for each in rows if each["name"] == "satellite_budget")
 
 
@@ -296,7 +296,7 @@ def _everybody(router: APIRouter, premises: Premises) -> None:
 
     @router.get("/")
     async def root() -> dict[str, Any]:
-        """Return who answers here; stores are left out while nobody knows them."""
+        """Return who answers here; stores are left out while they are not known."""
         told: dict[str, Any] = {"service": premises.service, "version": premises.version}
         found: dict[str, Any] = {"stores": [], "active": []}
         with suppress(CortexError):
@@ -311,11 +311,11 @@ def _everybody(router: APIRouter, premises: Premises) -> None:
 
 
 def _alive(router: APIRouter, premises: Premises, **more: object) -> None:
-    """Add what says that somebody is there."""
+    """Add what says that a daemon answers."""
 
     @router.get("/health")
     async def health() -> dict[str, Any]:
-        """Say that somebody is there."""
+        """Say that a daemon answers."""
         return {"ok": True, "ts": admission.seconds(premises.clock.now()), **more}
 
 
@@ -324,7 +324,7 @@ def _recall(router: APIRouter, premises: Premises) -> None:
 
     @router.post("/recall")
     async def recall(body: admission.Recalled) -> dict[str, Any]:
-        """Return hits, best first, each with where it stands."""
+        """Return hits, best first, each with where it was read."""
         found: dict[str, Any] = {"hits": [], "skipped": []}
         if query := admission.asked(body.query):
             found = await premises.desk.outside_recall(query, body.limit)
@@ -342,7 +342,7 @@ def _cleaned(hit: Mapping[str, Any]) -> dict[str, Any]:
     return {n: admission.clean(said) if isinstance(said, str) else said for n, said in hit.items()}
 
 
-#: Seconds for which a count is told again.
+#: Seconds for which a count is given again.
 LASTS: Final = 5.0
 
 

@@ -109,8 +109,8 @@ def _seen(text: str, *, what: str, redact: bool | None) -> str:
     line, column = text.count("\n", 0, first) + 1, first - text.rfind("\n", 0, first)
     or_shown = "" if redact is None else ", or have it written out with --redact (redact=true)"
     raise Refused(
-        f"refused to keep {what}: it holds what nobody sees, in line {line} at character {column} "
-        f"first ({told(found)}); take it out{or_shown}"
+        f"refused to keep {what}: it holds what cannot be seen, first in line {line} at character "
+        f"{column} ({told(found)}); take it out{or_shown}"
     )
 
 

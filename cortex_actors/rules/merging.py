@@ -253,7 +253,7 @@ def believed(
 ) -> Ruled:
     """Return what a model's word on an open candidate comes to; without one they stay two."""
     if said is None:
-        return Ruled(MergeVerdict.SKIP, Decider.RULES, "nobody is sure that they say the same")
+        return Ruled(MergeVerdict.SKIP, Decider.RULES, "no judge is sure that they say the same")
     found = contradiction.believed(said, Claim(text), Claim(other), lexicon=lexicon)
     verdict = {Relation.SAME: MergeVerdict.MERGE, Relation.CONTRADICTION: MergeVerdict.CONFLICT}
     return Ruled(verdict.get(found.relation, MergeVerdict.SKIP), found.decider, found.reason)

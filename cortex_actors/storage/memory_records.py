@@ -100,17 +100,22 @@ def digest(text: str) -> bytes:
 
 def write(connection: Connection, some: Sequence[Memory]) -> None:
     """Write the rows of new memories."""
-    for each in some:
-        row = as_row(
+    made = [
+        as_row(
             memories,
             each,
             text_hash=digest(each.text),
             layer_since=each.layer_since or each.created_at,
             archived_at=each.created_at if each.status is MemoryStatus.ARCHIVED else None,
         )
-        connection.execute(insert(memories), row)
-        weighed = {"memory_id": each.id, "weighed_at": each.created_at}
-        connection.execute(insert(memory_attention), as_row(memory_attention, each, **weighed))
+        for each in some
+    ]
+    weighed = [
+        as_row(memory_attention, each, memory_id=each.id, weighed_at=each.created_at)
+        for each in some
+    ]
+    connection.execute(insert(memories), made)
+    connection.execute(insert(memory_attention), weighed)
     for table, (field, column) in _LINKS.items():
         linked = ((each.id, one) for each in some for one in dict.fromkeys(getattr(each, field)))
         put_rows(connection, table, ({"memory_id": name, column: one} for name, one in linked))
@@ -329,12 +334,15 @@ def save(connection: Connection, some: Sequence[Memory]) -> None:
     """
     if not some:
         return
+    met: set[str] = set()
     for each in some:
-        agent_records.know(connection, (each.agent_id, *each.related), at=each.created_at)
+        if new := [name for name in (each.agent_id, *each.related) if name not in met]:
+            agent_records.know(connection, new, at=each.created_at)
+            met.update(new)
     write(connection, some)
-    for each in some:
-        if each.status is MemoryStatus.ACTIVE:
-            begin(connection, [each.id], each.created_at)
+    active = (each for each in some if each.status is MemoryStatus.ACTIVE)
+    spans = ({"memory_id": each.id, "began_at": each.created_at} for each in active)
+    put_rows(connection, beliefs, spans)
     settle(connection, [each.id for each in some])
 
 

@@ -1,15 +1,13 @@
 """Records out of a file that is too large to be held: one at a time, each with its place.
 
-Two forms: JSON Lines, an object on each line; and one JSON object whose `collections` hold lists of
-records, as MemoryCore writes it. Of the latter no more is held than what is between two records and
-the largest of them.
+It is one JSON object whose `collections` hold lists of records, as MemoryCore writes it. No more is
+held than what is between two records and the largest of them.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cortex_actors.errors import BadInput
@@ -29,22 +27,9 @@ class PlacedRecord(NamedTuple):
     """A record and where it stands, in words."""
 
     place: str
-    #: The collection it is in; empty for a line of its own.
+    #: The collection it is in; empty for another key of the object.
     collection: str
     found: Any
-
-
-def lines(chunks: Iterable[str]) -> Iterator[PlacedRecord]:
-    """Yield the objects of JSON Lines; blank lines are passed over. Raises `BadInput`."""
-    left, number = "", 0
-    for chunk in chain(chunks, "\n"):
-        *whole, left = (left + chunk).split("\n")
-        for line in whole:
-            number += 1
-            if line.strip():
-                yield PlacedRecord(f"line {number}", "", _value(line, f"line {number}"))
-        if len(left) > LONGEST:
-            raise BadInput(f"line {number + 1} has more than {LONGEST:,} characters")
 
 
 def collections(chunks: Iterable[str]) -> Iterator[PlacedRecord]:

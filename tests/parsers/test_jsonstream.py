@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.text.jsonstream import collections, lines
+from cortex_actors.text.jsonstream import collections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,17 +60,3 @@ class TestCollections:
         """Neither is anything else taken for one."""
         with pytest.raises(BadInput):
             list(collections([text]))
-
-
-class TestLines:
-    def test_places(self) -> None:
-        """Each object comes with its line; blank lines are passed over."""
-        text = '{"a": 1}\n\n{"a": 2}'
-        found: list[tuple[str, Any]] = [(p.place, p.found) for p in lines(parts(text, seed=1))]
-
-        assert [("line 1", {"a": 1}), ("line 3", {"a": 2})] == found
-
-    def test_no_json(self) -> None:
-        """A line that is no JSON is named."""
-        with pytest.raises(BadInput, match="line 2 is no JSON"):
-            list(lines(["{}\n{\n"]))

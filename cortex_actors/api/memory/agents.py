@@ -1,6 +1,6 @@
 """The verbs about agents: who is known, their profiles, how they introduce themselves, tokens.
 
-Whoever reads an agent's list or profile sees what it may know of. A profile is written by its agent
+A caller sees the agents that it may know. A profile is written by its agent
 or by the owner; tokens are the owner's.
 """
 
@@ -39,7 +39,7 @@ async def agents(
 ) -> dict[str, Any]:
     """List who remembers and posts here.
 
-    Agents come by id, with their profiles. Whether one has a token, only the owner is told. Raises
+    Agents come by id, with their profiles. Only the owner sees whether one has a token. Raises
     `BadInput`, `NotYours`.
     """
     reader = call.caller.reader(as_agent)
@@ -115,8 +115,8 @@ async def seed_agents(call: Call) -> dict[str, Any]:
 async def introduce(call: Call, agent: str) -> dict[str, Any]:
     """Let an agent greet the village, in a thread of its own for the day.
 
-    Returns its words and where they stand. Raises `NotFound` for one that is not known, `BadInput`,
-    and `NotYours` for an agent that speaks for another one.
+    Returns its words and the post that holds them. Raises `NotFound` for one that is not known,
+    `BadInput`, and `NotYours` for an agent that speaks for another one.
     """
     found = await _known(call, call.caller.acting(agent, agent), call.caller.reader())
     words = summary.greeting(found)
@@ -164,7 +164,7 @@ async def _post(call: Call, message: Message, *, agent: str) -> str:
 
 
 async def _known(call: Call, name: str, reader: str | None) -> Agent:
-    """Return an agent that somebody may know of. Raises `NotFound`."""
+    """Return an agent that the reader may know. Raises `NotFound`."""
     found = await call.records.read(lambda c: known.by_id(c, name, reader))
     if found is None:
         raise NotFound(f"no agent is called {name}; those there are: cortex agents")

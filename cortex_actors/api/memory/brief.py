@@ -2,7 +2,7 @@
 
 What was left to do comes first, then memories that matter or are new, principles that a person
 approved and that the project does not say itself, and what contradicts itself in it. All of it is
-read through the eyes of who asks; of other projects nothing is told.
+read with the caller's rights; nothing of other projects is shown.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ LOOKBACK = 7 * DAY
 #: Crumbs that are looked through, and memories of each kind.
 CRUMBS, MEMORIES = 10, 8
 
-#: Statements of a project by which its technologies are told: more tell no others, and take longer.
+#: Statements of a project that show its technologies: more tell no others, and take longer.
 _STATEMENTS = 400
 
 
@@ -64,7 +64,7 @@ class Audience:
         project: where it works; None for a folder of no project.
         now: UTC microseconds.
         seen: ids of what it was given already.
-        reads_files: whether it may be told what projects' files say; who shows a token may not.
+        reads_files: whether it may see what projects' files say; a caller with a token may not.
 
     """
 
@@ -82,7 +82,7 @@ class Audience:
 
     @property
     def head(self) -> str:
-        """What stands above everything."""
+        """The first lines of a brief."""
         name = "" if self.project is None else neutral(self.project.name)
         return f"# From memory{f', for {name}' if name else ''}\n{MEANT}"
 
@@ -117,7 +117,7 @@ async def brief(
 
 
 def list_chapters(connection: Connection, told: Audience) -> list[Chapter]:
-    """Return everything that a session may be told, the most useful first. Some ms each."""
+    """Return everything that a session may see, the most useful first. Some ms each."""
     # What each is called, the reader of its notes, and how many of them there are at most.
     parts: tuple[tuple[str, str, Callable[..., Iterator[Note]], int], ...] = (
         ("unfinished", "Left by earlier sessions", _crumbs, 9),
@@ -149,7 +149,7 @@ def _crumbs(connection: Connection, told: Audience) -> Iterator[Note]:
         age: tuple[str, ...] = (format_age(crumb.left_at, told.now),)
         if number == 0 and (line := quote(crumb.summary)):
             yield Note("crumb", crumb.id, f"Last session: {line}", "last session", age)
-            age = ()  # its tasks stand right below
+            age = ()  # its tasks follow right below
         for task in crumb.unfinished:
             if line := quote(task):
                 yield Note("crumb", crumb.id, f"To do: {line}", "left to do", age)

@@ -115,7 +115,7 @@ async def knowledge_documents(
 ) -> dict[str, Any]:
     """List the documents that were read, of a topic or all, by source.
 
-    Those that were taken out (`withdrawn`) only the owner is told. Raises `NotYours`.
+    Only the owner sees those that were taken out (`withdrawn`). Raises `NotYours`.
     """
     if withdrawn:
         call.caller.require_owner("list the documents that were taken out")

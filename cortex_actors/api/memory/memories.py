@@ -2,7 +2,7 @@
 
 What the verbs about memories answer: shapes for clients, made in the ledger's reads.
 
-Ids of what whoever asks may not read are left out.
+Ids of what the caller may not read are left out.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _CHANGES = 20
 def whole(connection: Connection, name: str, *, reader: str | None, call: Call) -> dict[str, Any]:
     """Return everything that is known of a memory; raises `NotFound`, `BadInput`.
 
-    `text` is the form in which agents are told of one, `content` what was said.
+    `text` is the form that agents read, `content` what was said.
     """
     memory = memory_lists.one(connection, memory_lists.find(connection, name, reader=reader))
     nodes = _shown(connection, memory_history.tree(connection, memory.id), reader)
@@ -101,7 +101,7 @@ def brief(connection: Connection, some: Sequence[Memory], *, call: Call) -> list
 
 
 def drawn(memory: Memory, nodes: Sequence[LineageNode]) -> str:
-    """Return a memory as agents are told of it, with the tree of what it was made of."""
+    """Return a memory as agents read it, with the tree of what it was made of."""
     state = "active" if memory.status is MemoryStatus.ACTIVE else "inactive"
     lines = [
         f"#{memory.id} ({state})",
@@ -117,7 +117,7 @@ def drawn(memory: Memory, nodes: Sequence[LineageNode]) -> str:
 
 
 def change_told(change: MemoryChange, seen: Collection[str]) -> dict[str, Any]:
-    """Return a change; of the other memories, those that whoever asks may know of."""
+    """Return a change; of the other memories, those that the caller may know."""
     told = all_fields(change, "before", id="number", memory="memory_id")
     shown = [each for each in change.others if each in seen]
     return {**told, "kind": change.name, "others": shown}
@@ -137,7 +137,7 @@ def changes(
 def _shown(
     connection: Connection, nodes: Sequence[LineageNode], reader: str | None
 ) -> list[LineageNode]:
-    """Return the nodes that somebody may read, with all that lies around each."""
+    """Return the nodes that the reader may read, and whose wholes it may read."""
     seen = readers_part(connection, [each.id for each in nodes], reader)
     shown: dict[str | None, LineageNode] = {}
     for node in nodes:
@@ -150,7 +150,7 @@ def _branches(nodes: Sequence[LineageNode]) -> list[str]:
     """Return the lines of a tree."""
     last = set({node.parent: number for number, node in enumerate(nodes)}.values())
     lines: list[str] = []
-    #: What stands in front of the parts of the memory at a depth.
+    #: The beginning of a line for the parts of the memory at a depth.
     fronts = [""]
     for number, node in enumerate(nodes):
         del fronts[node.depth + 1 :]
@@ -172,7 +172,7 @@ def _short(text: str) -> str:
 async def memory(call: Call, id: str, *, as_agent: str | None = None) -> dict[str, Any]:
     """Show one memory with everything that is known of it, and what it was made of.
 
-    `text` is how agents are told of one: what it says, and the tree of what it was made of.
+    `text` is what agents read: what it says, and the tree of what it was made of.
     Raises `NotFound` (for what the call.caller may not read, too), and `BadInput` for what means
     several.
     """
@@ -231,7 +231,7 @@ async def memory_changes(
 ) -> dict[str, Any]:
     """List what was done with memories, newest first; each can be undone by its number.
 
-    What was forgotten is told by its id alone. Raises `BadInput`, `NotFound`.
+    Of what was forgotten only the id is left. Raises `BadInput`, `NotFound`.
     """
     parameters.page(limit, skip, of="changes")
     chosen = parameters.chosen(ChangeKind, kind, what="kind of change")

@@ -1,12 +1,8 @@
 """The verbs that keep memories: they come to deeper layers, and are pinned.
 
-A memory is changed by its agent, or by the owner of the daemon; nobody else, whoever may read it.
-Where the owner speaks as an agent (`as_agent`), that one's rights count. Every change is written
-down with what undoing it needs.
+The operations by which memories go and come back: archived, superseded, taken apart, forgotten.
 
-The verbs by which memories go and come back: archived, superseded, taken apart, forgotten.
-
-A memory is changed by its agent, or by the owner of the daemon; nobody else, whoever may read it.
+Only its agent and the owner of the daemon change a memory, however many agents may read it.
 Where the owner speaks as an agent (`as_agent`), that one's rights count. Every change is written
 down with what undoing it needs, but for forgetting, which nothing undoes.
 
@@ -43,7 +39,7 @@ if TYPE_CHECKING:
 MOST = 1_000
 
 #: What a memory is that is not active, and what would make it so. By what one is superseded is not
-#: said: whoever asks may not read that.
+#: said: the caller may not be allowed to read that.
 _NOT_ACTIVE = {
     MemoryStatus.MERGED: "part of another memory; split that first: cortex memory split",
     MemoryStatus.SUPERSEDED: "superseded; restore it first: cortex memory restore",
@@ -316,7 +312,7 @@ async def undo(call: Call, change: int, *, as_agent: str | None = None) -> dict[
     def work(connection: Connection) -> dict[str, Any]:
         reader = caller.agent
         found = memory_history.one(connection, change, reader=reader)
-        # Nobody is told of a change of what one may not read.
+        # A change of what the caller may not read does not exist for it.
         is_known = memory_history.is_known(connection, found.memory_id, reader=reader)
         if not (caller.is_owner or is_known):
             raise memory_history.unknown(found.number)

@@ -1,6 +1,7 @@
 """The verbs about the health of memories: what lies idle, what is said twice, what sinks and fades.
 
-An agent is told of what it may read, and tends its own; the owner's answers are about everything.
+An agent's answers are about what it may read, and it tends its own; the owner's are about
+everything.
 
 What the verbs about the health of memories answer: shapes for clients.
 
@@ -48,7 +49,7 @@ _DECIMALS = 4
 
 
 def idle(one: memory_lists.Idle, now: int, decays: Mapping[Layer, decay.Decay]) -> dict[str, Any]:
-    """Return a memory that nobody has read for long."""
+    """Return a memory that was not read for long."""
     held = one.held
     return {
         **fields_of(one, "id", "realm", agent="agent_id", content_preview="text"),
@@ -114,10 +115,10 @@ def health(found: Mapping[Realm, memory_lists.RealmHealth], pairs: int | None) -
     }
 
 
-#: Days without a look after which a memory is stale, where nobody says otherwise (the document's).
+#: Days without a look after which a memory is stale, unless asked otherwise (the document's).
 STALE_DAYS = 30.0
 
-#: Cosine from which on two memories say nearly the same, where nobody says otherwise (as above).
+#: Cosine from which on two memories say nearly the same, unless asked otherwise (as above).
 ALIKE = 0.95
 
 #: Characters that a list shows of a text: of one that is idle, and of one of a pair.
@@ -200,7 +201,7 @@ async def consolidate(
     Returns which one is kept, and what it has now. `keep` is `higher_access`, `higher_attention` or
     the id of one of them; of equals the first is kept. It gets the accesses of both, the latest of
     them, the tags of both and the deeper of their layers. `split` and `undo` take them apart.
-    Raises `NotFound`, `NotYours`, `BadInput` for two that cannot stand for each other, and
+    Raises `NotFound`, `NotYours`, `BadInput` for two of which one cannot replace the other, and
     `Refused` for one that is not active or is pinned and would go.
     """
     now, decays = call.clock.now(), call.settings().memory.decays
@@ -285,7 +286,7 @@ async def memory_decay(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
 
 
 async def accesses(call: Call) -> dict[str, Any]:
-    """Return how reads are taken down; `unheard` are those that found nobody who does."""
+    """Return how reads are taken down; `unheard` are those that the custodian did not get."""
     found = await status.guarded(call.actors.custodian.within(SOON).ask(Custodian.describe))
     return {**found, "unheard": call.accesses.lost}
 
@@ -296,7 +297,7 @@ def _tending(call: Call) -> Tending:
 
 
 def _seen(call: Call, as_agent: str | None, realm: str | None = None) -> Where:
-    """Return the conditions for the memories that somebody may read, of a realm or of all."""
+    """Return the conditions for the memories that the reader may read, of a realm or of all."""
     reader, now = call.caller.reader(as_agent), call.clock.now()
     return tuple(memory_conditions(parameters.where(now=now, reader=reader, realm=realm), now))
 
@@ -338,7 +339,7 @@ async def round_trip(call: Call) -> dict[str, Any]:
     """Remember, recall and forget a probe through the verbs that agents use.
 
     Returns how each step went, in milliseconds; a step that fails is an outcome, no error.
-    What part of the work did not answer makes a trial degraded. Nobody else finds the probe.
+    What part of the work did not answer makes a trial degraded. No search finds the probe.
     """
 
     async def asked(

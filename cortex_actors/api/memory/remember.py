@@ -67,8 +67,8 @@ async def remember(
 
     It belongs to `project` ("" for none), else to that of the folder `here`, if there is one.
     Returns what became of it, once it is on the disk. What contradicts it is named, and both are
-    kept until somebody decides. Raises `BadInput`, `NotYours`, `NotFound`, `UnknownProject`,
-    `Refused` for a secret (`redact` masks it), and `Busy`.
+    kept until a person or an agent decides. Raises `BadInput`, `NotYours`, `NotFound`,
+    `UnknownProject`, `Refused` for a secret (`redact` masks it), and `Busy`.
     """
     owner = await call.asked_for(project, here)
     texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
@@ -165,7 +165,7 @@ def _abstract(given: str | None, *, redact: bool) -> str | None:
 def _times(
     said_from: int | str | None, said_until: int | str | None, *, now: int
 ) -> dict[str, Any]:
-    """Return when what is told began and ended; one of the two alone is both."""
+    """Return when what it tells of began and ended; one of the two alone is both."""
     begun = None if said_from is None else moment(said_from, now, name="said_from")
     ended = None if said_until is None else moment(said_until, now, name="said_until")
     begun, ended = (ended if begun is None else begun), (begun if ended is None else ended)
@@ -285,14 +285,14 @@ async def _waiting(call: Call, question: Question) -> list[tuple[str, str]]:
     missing, is_all = await call.records.read(lambda c: late(c, model, seen))
     if not missing:
         return []
-    # How many there are is nothing that an agent is told: it is not all its own.
+    # An agent does not see how many there are: they are not all its own.
     number = f"{missing} texts" if is_all else f"{missing} or more texts"
     some = number if question.where.reader is None else "some texts"
     return [(LOCAL, f"{some} have no vector yet and were looked for by their words alone")]
 
 
 def _plain(hit: RankedHit) -> dict[str, Any]:
-    """Return a hit as JSON; what a store says beside it is plain already, and nobody else's."""
+    """Return a hit as JSON; what a store says beside it is plain already."""
     return {each.name: getattr(hit, each.name) for each in fields(hit)} | {"extra": {**hit.extra}}
 
 

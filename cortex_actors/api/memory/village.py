@@ -151,8 +151,8 @@ async def post(
 ) -> dict[str, Any]:
     """Say something to the other agents: to all in the village, or on a bridge to some.
 
-    In the private realm nobody else reads it. An answer without a thread of its own joins that of
-    what it answers, where the two are in one realm. Its project is that of a memory. Raises
+    In the private realm no other agent reads it. An answer without a thread of its own joins that
+    of what it answers, where the two are in one realm. Its project is that of a memory. Raises
     `BadInput`, `NotFound` for what it answers, `UnknownProject`, `Refused` for a secret (`redact`
     takes them out), `NotYours`.
     """
@@ -274,7 +274,7 @@ async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str,
                 | {"likeness": round(each.likeness, _DECIMALS)}
                 for each in latest
             ],
-            # How many wait is not for whoever may read only some of them.
+            # Only the owner sees how many wait: an agent may read some of them alone.
             **({"waiting": village.count_waiting(connection)} if reader is None else {}),
         }
 

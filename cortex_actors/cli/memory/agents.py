@@ -70,7 +70,7 @@ def show_agent(agent: Answer) -> None:
     "ELDER --generation=-2 --lineage Founder --specialization Origins",
 )
 def show_summoned(found: Answer) -> None:
-    """Print an agent, and where its profile is told."""
+    """Print an agent, and the post of its profile."""
     show_agent(found)
     done = "has a place in the village" if found["new"] else "has another profile"
     print()
@@ -234,7 +234,7 @@ def references(given: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _pairs(given: Sequence[str], option: str) -> dict[str, list[str]]:
-    """Return what stands before each equals sign with what stands behind; raises `BadInput`."""
+    """Return the name before each equals sign with the values behind it; raises `BadInput`."""
     found: dict[str, list[str]] = {}
     for each in given:
         name, sign, value = each.partition("=")

@@ -332,7 +332,7 @@ def show_health(found: Answer) -> None:
 
 @shows("memory stale", "", "--days 90 --below 0.3 --realm private")
 def show_stale(found: Answer) -> None:
-    """Print the memories that nobody has read for long."""
+    """Print the memories that were not read for long."""
     days, blocks = found["days"], []
     for each in found["stale"]:
         about = joined(
@@ -393,7 +393,7 @@ def show_promotions(found: Answer, given: Answer) -> None:
 
 @shows("memory decay", "--dry-run", "")
 def show_decay(found: Answer, given: Answer) -> None:
-    """Print how many memories were weighed anew, have faded, were archived."""
+    """Print how many memories were weighed again, have faded, were archived."""
     would = "would be " if given["dry_run"] else ""
     among = f"of {counted(found['total_records'], 'memory', 'memories')}"
     faded = f"{found['below_threshold']} have faded"

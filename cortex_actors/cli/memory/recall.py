@@ -41,10 +41,10 @@ _LISTS = {
 #: What the daemon calls another program's word.
 _REMOTE = "remote"
 
-#: How something stands around a hit, as a person reads it.
+#: How something belongs to a hit, as a person reads it.
 _WAYS = {"satellite-edge": "noted about", "supersedes-edge": "was before"}
 
-#: What an answer's `source` says of what stands beside it; a document's is its name.
+#: What an answer's `source` says of what was found beside it; a document's is its name.
 _EDGES = frozenset({*_WAYS, "topic-edge"})
 
 #: Characters of a memory that a person is shown, and of what no other command shows whole.
@@ -123,7 +123,7 @@ def show_lists(hits: list[dict[str, Any]]) -> None:
 #: Characters of words that are no match worth a colour, such as "is".
 _SHORT = 2
 
-#: What stands before a statement that was found, amid its section, and before the others.
+#: The beginning of a line: of a statement that was found, and of the others in its section.
 _FOUND, _AROUND = "   > ", "     "
 
 #: The place of a hit and its score, at the beginning of its line.
@@ -182,7 +182,7 @@ def _given(hit: dict[str, Any]) -> str:
 
 
 def _gap(found: Answer, store: str) -> str:
-    """Return what stands before a reason: whether a store was not asked, or answered in part."""
+    """Return the words before a reason: whether a store was not asked, or answered in part."""
     if store == _LOCAL:
         return "note"
     if store in (found.get("stores_searched") or ()):
@@ -191,7 +191,7 @@ def _gap(found: Answer, store: str) -> str:
 
 
 def _way(hit: dict[str, Any]) -> str:
-    """Return by which way something came to stand beside an answer."""
+    """Return how something was found beside an answer."""
     extra = hit.get("extra") or {}
     if "matched_topics" in extra:
         return f"by topic {', '.join(map(str, extra['matched_topics']))}".rstrip()
@@ -212,7 +212,7 @@ def _excerpt(hit: dict[str, Any], extra: dict[str, Any]) -> str:
 
 
 def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
-    """Return where something was read, if it was read anywhere; for a principle how it stands."""
+    """Return where something was read, if it was read anywhere; of a principle its id and rank."""
     from cortex_actors.domain.hit import lines_of  # noqa: PLC0415 - as above
 
     if hit.get("store") == _PRINCIPLES:

@@ -2,7 +2,7 @@
 
 `export`: what is remembered, as a file that another home or another program can read.
 
-`import`: memories from a file, as MemoryCore writes it or as `export --full` does.
+`import`: memories from such a file.
 """
 
 from __future__ import annotations
@@ -146,7 +146,6 @@ _REALMS = ("private", "village", "bridge")
     "memory export",
     "-o memories.json",
     "--agent AZOTH --realm private -o azoth.json",
-    "--full -o everything.jsonl",
     "| jq '.metadata'",
 )
 def export(
@@ -156,26 +155,21 @@ def export(
     ] = None,
     agent: Annotated[str | None, Option(help="Only what this agent said.")] = None,
     realm: Annotated[str | None, Option(help="Only private, village or bridge.")] = None,
-    full: Annotated[
-        bool,
-        Option(help="Our own form: with what was merged, replaced, archived, and what was done."),
-    ] = False,
     as_json: JsonOption = False,
     home: HomeOption = None,
 ) -> None:
-    """Write what is remembered into a file, as MemoryCore's JSON, or in full.
+    """Write what is remembered and found now into a file, as MemoryCore's JSON.
 
-    With an agent's token (CORTEX_TOKEN) it holds what that agent may read. The daemon's own copy of
-    everything is `cortex daemon backup`.
+    With an agent's token (CORTEX_TOKEN) it holds what that agent may read. A copy of everything is
+    made by `cortex daemon backup`.
     """
     if realm not in {None, *_REALMS}:
         raise BadInput(f"no realm is called {realm!r}; there are {', '.join(_REALMS)}")
-    chosen: dict[str, Any] = {"full": full, "agent": agent, "realm": realm}
+    chosen: dict[str, Any] = {"agent": agent, "realm": realm}
     if output is not None:
         done = Cortex(home).export_to(output, **chosen)
         if as_json:
-            found = {"path": done.path, "format": done.format, "records": dict(done.records)}
-            return show.json(found)
+            return show.json({"path": done.path, "records": dict(done.records)})
         show.lines(f"exported {counted(sum(done.records.values()), 'record')} to {done.path}")
         return show.lines(_kinds(done.records))
     # Not written to a person's terminal or pipe before all of it could be had.
@@ -212,7 +206,6 @@ def show_imported(done: Answer) -> None:
     "memory import",
     "memories.json --dry-run",
     "memories.json",
-    "everything.jsonl --json",
     show=show_imported,
 )
 def import_(
