@@ -31,8 +31,9 @@ import math
 import posixpath
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from cortex_actors.domain.principle import Unwritten
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.text.hazards import visible
 from cortex_actors.text.markdown import LineKind, heading, kinds, lines
@@ -272,11 +273,8 @@ class BulletEntry(NamedTuple):
     line: str
 
 
-class SectionDraft(NamedTuple):
-    """A text, and its entries from top to bottom."""
-
-    text: str
-    entries: tuple[BulletEntry, ...]
+#: Topic -> its entries, in the order in which they are written.
+BulletGroups: TypeAlias = "Mapping[str, Sequence[BulletEntry]]"
 
 
 def line_of(content: str, topic: str) -> str:
@@ -315,28 +313,20 @@ def _place(each: BulletEntry) -> tuple[bool, float, str]:
     return each.bullet.conflict is not None, -each.bullet.rank, each.bullet.principle_id
 
 
-def section(entries: Sequence[BulletEntry], options: Options) -> SectionDraft:
+def section(groups: BulletGroups, options: Options) -> str:
     """Return the section of a Markdown file; without entries, its heading and the notice."""
-    differs = any(each.bullet.conflict is not None for each in entries)
+    differs = any(e.bullet.conflict is not None for group in groups.values() for e in group)
     notice = [_MADE, _MEANT, *([_OF_CONFLICTS] if differs else [])]
     blocks = [f"## {neutral(options.title) or TITLE}", "\n".join(f"> {each}" for each in notice)]
-    groups = grouped(entries)
     for name, group in groups.items():
         blocks += [f"### {name}", "\n".join(each.line for each in group)]
-    return _draft(blocks, groups)
+    return "\n\n".join(blocks) + "\n"
 
 
-def prompt(entries: Sequence[BulletEntry], _: Options) -> SectionDraft:
+def prompt(groups: BulletGroups, _: Options) -> str:
     """Return the same as a system prompt: for a reader of plain text, who has no file."""
-    groups = grouped(entries)
     topics = ["\n".join([f"{name}:", *(e.line for e in group)]) for name, group in groups.items()]
-    return _draft([_PROMPT, *topics], groups)
-
-
-def _draft(blocks: Sequence[str], groups: Mapping[str, list[BulletEntry]]) -> SectionDraft:
-    """Return blocks with a blank line between two, as a text that ends its last line."""
-    entries = tuple(each for group in groups.values() for each in group)
-    return SectionDraft("\n\n".join(blocks) + "\n", entries)
+    return "\n\n".join([_PROMPT, *topics]) + "\n"
 
 
 _DEFAULTS = Options()
@@ -350,8 +340,7 @@ class Formatter:
         name: the agent's, as `cortex resolve --agent` takes it.
         places: its files from a project's root, the first that exists is written. Empty for an
             agent that has no file and is handed the text.
-        ours: those of them that are wholly ours: no person made them.
-        top: what such a file begins with, above our section.
+        top: what the first of these begins with, above our section: no person made that file.
         imports: whether the agent puts `@path` of its file into what it reads.
         most_characters: how many of a file the agent reads; None for all.
         layout: makes the text of the entries.
@@ -360,20 +349,15 @@ class Formatter:
 
     name: str
     places: tuple[str, ...] = ()
-    ours: frozenset[str] = frozenset()
     top: str = ""
     imports: bool = False
     most_characters: int | None = None
-    layout: Callable[[Sequence[BulletEntry], Options], SectionDraft] = section
+    layout: Callable[[BulletGroups, Options], str] = section
 
     @property
     def made(self) -> str:
         """The file that is made on request where the agent has none; empty without files."""
         return self.places[0] if self.places else ""
-
-    def begins(self, path: str) -> bytes:
-        """Return what a file of ours begins with when it is made."""
-        return self.top.encode() if path in self.ours else b""
 
     def render(
         self,
@@ -392,18 +376,22 @@ class Formatter:
         if self.most_characters is not None:  # the section's marks and what is above it count, too
             room = self.most_characters - len(self.top) - _MARKS
 
+        def written(kept: int) -> str:
+            return self.layout(grouped(entries[:kept]), options)
+
         def fits(kept: int) -> bool:
-            text = self.layout(entries[:kept], options).text
+            text = written(kept)
             return len(text) <= room and count(text) <= options.max_tokens
 
         number = _most(len(entries), fits)
-        draft = self.layout(entries[: max(number, 0)], options)
+        kept = [e for group in grouped(entries[: max(number, 0)]).values() for e in group]
+        text = written(number) if number >= 0 else ""
         return Rendered(
-            text=draft.text if number >= 0 else "",
-            used=tuple(each.bullet for each in draft.entries),
-            lines=tuple(each.line for each in draft.entries),
+            text=text,
+            used=tuple(each.bullet for each in kept),
+            lines=tuple(each.line for each in kept),
             dropped=tuple(each.bullet for each in entries[max(number, 0) :]) + silent,
-            tokens=count(draft.text) if number >= 0 else 0,
+            tokens=count(text) if text else 0,
         )
 
 
@@ -475,13 +463,11 @@ FORMATTERS = (
     Formatter(
         "cursor",
         (".cursor/rules/cortex.mdc", ".cursorrules"),
-        ours=frozenset({".cursor/rules/cortex.mdc"}),
         top=_MDC,
     ),
     Formatter(
         "windsurf",
         (".windsurf/rules/cortex.md", ".windsurfrules"),
-        ours=frozenset({".windsurf/rules/cortex.md"}),
         top=_WINDSURF,
         most_characters=_WINDSURF_READS,
     ),
@@ -546,20 +532,11 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
-    """A file that is not written, and why, as a person reads it."""
-
-    path: str
-    agent: str
-    reason: str
-
-
-@dataclass(frozen=True, slots=True)
 class Targets:
     """What is written in a project, and what is left alone."""
 
     write: tuple[Target, ...]
-    left: tuple[Left, ...] = ()
+    left: tuple[Unwritten, ...] = ()
 
 
 def targets(
@@ -570,16 +547,34 @@ def targets(
     Raises `NotFound` for an agent that is not known. An agent without files has no targets.
     """
     there = {each.path: each for each in present}
+    files = {path: each for path, each in there.items() if path in PLACES}
     asked = FORMATTERS if agent is None else (find(agent),)
-    found = _Found({path: each for path, each in there.items() if path in PLACES})
-    for formatter in asked:
-        found.look(formatter)
-    if agent is not None and asked[0].places and there.keys().isdisjoint(asked[0].places):
-        found.lacks(asked[0], create=create)
-    elif agent is None and create:
-        for formatter in _wanted(there):
-            found.make(formatter)
-    return Targets(tuple(found.write.values()), tuple(found.left))
+    write: dict[str, Target] = {}
+    left: list[Unwritten] = []
+    made: Iterable[Formatter] = ()
+    for each in asked:
+        # The first file of an agent that is there; it may only lead to another one.
+        path = next((place for place in each.places if place in files), None)
+        if path is not None:
+            end, how = _follow(path, each, files)
+            if end in files:
+                write.setdefault(end, Target(end, _BY_PLACE[end]))
+            if end != path:
+                left.append(Unwritten(path, each.name, how))
+    if agent is None:
+        made = _wanted(there) if create else ()
+    elif asked[0].places and there.keys().isdisjoint(asked[0].places):
+        reason = "" if create else "is not there; --create makes it"
+        if asked[0].name == "claude" and "AGENTS.md" in files:
+            # Claude Code reads AGENTS.md only as long as there is no CLAUDE.md.
+            write["AGENTS.md"] = Target("AGENTS.md", _BY_PLACE["AGENTS.md"])
+            reason = "would keep AGENTS.md, written, from being read"
+        if reason:
+            left.append(Unwritten(asked[0].made, asked[0].name, reason))
+        else:
+            made = asked
+    write |= {each.made: Target(each.made, each, each.top.encode()) for each in made}
+    return Targets(tuple(write.values()), tuple(left))
 
 
 def _wanted(there: Mapping[str, Present]) -> Iterable[Formatter]:
@@ -597,69 +592,26 @@ def _wanted(there: Mapping[str, Present]) -> Iterable[Formatter]:
     return tools if tools or there.keys() & set(PLACES) else [find(_FIRST)]
 
 
-class _Found:
-    """What was found so far, file by file."""
+def _follow(path: str, formatter: Formatter, files: Mapping[str, Present]) -> tuple[str, str]:
+    """Return where a file leads in the end, and what to say of the way there."""
+    seen, how = {path}, ""
+    while (step := _next(path, formatter, files)) is not None and step[0] not in seen:
+        path, reason = step
+        how = how or reason
+        seen.add(path)
+    return path, how
 
-    def __init__(self, there: Mapping[str, Present]) -> None:
-        self._there = there
-        self.write: dict[str, Target] = {}
-        self.left: list[Left] = []
 
-    def look(self, formatter: Formatter) -> None:
-        """Take the first file of an agent that is there; it may only lead to another one."""
-        path = next((each for each in formatter.places if each in self._there), None)
-        if path is None:
-            return
-        end, how = self._follow(path, formatter)
-        if end in self._there:
-            self._take(end)
-        if end != path:
-            self._leave(path, formatter, how)
-
-    def lacks(self, formatter: Formatter, *, create: bool) -> None:
-        """Deal with an agent that was named and has no file."""
-        if formatter.name == "claude" and "AGENTS.md" in self._there:
-            # Claude Code reads AGENTS.md only as long as there is no CLAUDE.md.
-            self._take("AGENTS.md")
-            self._leave(formatter.made, formatter, "would keep AGENTS.md, written, from being read")
-        elif create:
-            self.make(formatter)
-        else:
-            self._leave(formatter.made, formatter, "is not there; --create makes it")
-
-    def make(self, formatter: Formatter) -> None:
-        """Add the file that an agent would have."""
-        path = formatter.made
-        self.write[path] = Target(path, formatter, formatter.begins(path))
-
-    def _take(self, path: str) -> None:
-        self.write.setdefault(path, Target(path, _BY_PLACE[path]))
-
-    def _leave(self, path: str, formatter: Formatter, reason: str) -> None:
-        self.left.append(Left(path, formatter.name, reason))
-
-    def _follow(self, path: str, formatter: Formatter) -> tuple[str, str]:
-        """Return where a file leads in the end, and what to say of the way there."""
-        seen, how = {path}, ""
-        while (step := self._next(path, formatter)) is not None and step[0] not in seen:
-            path, told = step
-            how = how or told
-            seen.add(path)
-        return path, how
-
-    def _next(self, path: str, formatter: Formatter) -> tuple[str, str] | None:
-        """Return where a file leads, and how; None when it speaks for itself."""
-        file = self._there.get(path)
-        if file is None:
-            return None
-        if (link := file.link or _link_in_text(file)) is not None:
-            known = link in self._there
-            after = "which is written" if known else "which is no instruction file of this project"
-            return link, f"is a link to {link}, {after}"
-        for imported in _imported(file, formatter):
-            if imported in self._there:
-                return imported, f"imports {imported}, which is written"
+def _next(path: str, formatter: Formatter, files: Mapping[str, Present]) -> tuple[str, str] | None:
+    """Return where a file leads, and how; None when it speaks for itself."""
+    file = files.get(path)
+    if file is None:
         return None
+    if (link := file.link or _link_in_text(file)) is not None:
+        after = "written" if link in files else "no instruction file of this project"
+        return link, f"is a link to {link}, which is {after}"
+    found = next((each for each in _imported(file, formatter) if each in files), None)
+    return None if found is None else (found, f"imports {found}, which is written")
 
 
 #: What git writes for a symbolic link where there are none, as on Windows: where it leads, without
