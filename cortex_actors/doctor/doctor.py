@@ -42,7 +42,7 @@ from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.settings import Settings, load
 from cortex_actors.storage.events import store
 from cortex_actors.storage.health.file import LedgerReader
-from cortex_actors.storage.health.rows import MENDS, Mend
+from cortex_actors.storage.health.rows import MENDS
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.life import Generations, IndexLife
 from cortex_actors.storage.index.vectors import COLLECTIONS
@@ -101,7 +101,7 @@ async def _treated(repair: hit.Repair, look: CheckRound, ward: Ward) -> str:
     todo = await ward.read(lambda opened: mend.find(opened, model))
     for start in range(0, len(todo), mend.slice):
         some = todo[start : start + mend.slice]
-        await ward.write(partial(mend.work, model=model, todo=some))
+        await ward.write(lambda c, some=some: mend.work(c, model, some))
     return f"{len(todo):,} {mend.did}" if todo else ""
 
 

@@ -16,7 +16,6 @@ import asyncio
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -28,7 +27,7 @@ from cortex_actors.embedding.factory import COMPILES, is_compiled, is_hashing, r
 from cortex_actors.embedding.models import GIVE, PUBLISHER, locate
 from cortex_actors.errors import ActorAway, CortexError, DaemonDown, IndexDown, NotFound, Refused
 from cortex_actors.process import lock
-from cortex_actors.storage import embeddings, models
+from cortex_actors.storage import models
 from cortex_actors.storage.health.file import CheckupScope
 from cortex_actors.storage.ledger import offline
 from cortex_actors.storage.models import ChosenModel, active, chosen, coming
@@ -46,9 +45,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Answer = dict[str, Any]
-
-#: Vectors that one statement deletes; no caller waits, but the statement's list is kept small.
-FORGOTTEN = 5_000
 
 
 def describe(home: Home) -> Answer:
@@ -169,14 +165,6 @@ def _note(connection: Connection, *, wanted: ChosenModel, at: int) -> str:
     return "next start"
 
 
-def migration(home: Home) -> Answer:
-    """Return which model answers, which one is to come, and which are kept.
-
-    Raises `DaemonDown` where there is no ledger yet.
-    """
-    return _unit(home, _migration)
-
-
 def list_models(connection: Connection) -> Answer:
     """Return the models that a ledger knows: the one that answers, the next one, those before."""
     active, coming = models.active(connection), models.coming(connection)
@@ -192,52 +180,14 @@ def cancel(home: Home) -> Answer:
 
     What it made is kept, as by a daemon.
     """
-    found = _unit(home, partial(models.cancel, at=SystemClock().now()))
-    if found is None:
-        raise NotFound("cannot cancel: no migration is under way")
-    return {"cancelled": asdict(found)}
-
-
-def prune(home: Home) -> Answer:
-    """Delete the vectors of models that neither answer nor come; a crash keeps all of them."""
-    return _unit(home, _prune)
-
-
-def _unit(home: Home, unit: Callable[[Connection], T]) -> T:
-    """Run a unit of work in the ledger of a daemon that is down."""
     if not home.ledger.exists():
         # Nothing is locked, because not even the home may be there.
         raise DaemonDown(f"no daemon runs for {home.root}, and it has no ledger yet: cortex start")
     with closing(lock.acquire(home)):
-        return offline.commit(home.ledger, unit)
-
-
-def _migration(connection: Connection) -> Answer:
-    """Return the models of a ledger, in the shape of the verb's answer."""
-    coming = models.coming(connection)
-    far = None if coming is None else embeddings.progress(connection, coming.model_id)
-    return {
-        "state": "down",
-        "reason": "no daemon runs; the next start goes on with it" if coming else "",
-        "note": "",
-        "differs": "",
-        "total": 0 if far is None else far.total,
-        "done": 0 if far is None else far.done,
-        "failed": 0,
-        "rate": 0.0,
-        "left_s": None,
-        **list_models(connection),
-    }
-
-
-def _prune(connection: Connection) -> Answer:
-    """Forget every model that is not in use."""
-    old = [each.model_id for each in models.retired(connection)] + models.strangers(connection)
-    forgotten = dict.fromkeys(old, 0)
-    for model in old:
-        while gone := models.forget(connection, model, FORGOTTEN):
-            forgotten[model] += gone
-    return {"forgotten": forgotten}
+        found = offline.commit(home.ledger, partial(models.cancel, at=SystemClock().now()))
+    if found is None:
+        raise NotFound("cannot cancel: no migration is under way")
+    return {"cancelled": asdict(found)}
 
 
 def answering(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
@@ -294,19 +244,7 @@ def _used(patient: Patient) -> Iterator[Diagnosis]:
         )
         yield warning("model files", text, mend="cortex model prepare")
         return
-    _folder, made = found
-    other = [
-        f"{name} {made.versions[name]} (now {_version(name)})"
-        # The packages that run a compiled model: others only made it.
-        for name in ("onnxruntime", "tokenizers")
-        if name in made.versions and made.versions[name] != _version(name)
-    ]
-    if other:
-        text = f"{patient.model} was checked with {', '.join(other)}"
-        remedy = "cortex model verify compares it with the model it was made of"
-        yield note("model files", text, mend=remedy)
-    else:
-        yield Diagnosis("model files", f"{patient.model}: as its manifest says")
+    yield Diagnosis("model files", f"{patient.model}: as its manifest says")
 
 
 def _differs(found: ChosenModel, patient: Patient) -> str:
@@ -326,14 +264,6 @@ def _named_model(said: EmbeddingSettings) -> str:
     if said.provider == "hashing" and not is_hashing(said.model):
         return "hashing"
     return f"openai:{said.model}" if said.provider == "openai" else said.model
-
-
-def _version(package: str) -> str:
-    """Return the version of a package that is installed."""
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
 
 
 #: What the comparison is called: `index` is what the ledger alone says of it.

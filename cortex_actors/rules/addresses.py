@@ -13,7 +13,6 @@ judged as what it is.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from enum import IntEnum
@@ -244,12 +243,7 @@ def problem(url: str) -> str:
 
 def here(host: str) -> bool:
     """Tell whether a host is this machine, without asking a name server."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host.lower() == "localhost" or reach(host) is Reach.LOOPBACK
 
 
 def _wrong(parts: SplitResult, host: str, port: int | None, how: str) -> str:

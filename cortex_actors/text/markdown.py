@@ -214,17 +214,25 @@ _TAG = re.compile(r"<(/?)([a-z_-]{1,40})(?:[ \t][^<>]{0,200})?>[ \t]*")
 _NAME_WORDS = 6
 
 
-class Whose(Enum):
-    """Who writes a marked stretch."""
+class LineKind(Enum):
+    """What a line is to whoever looks for headings."""
 
+    #: May be a heading.
+    TEXT = auto()
+    #: Inside code or a comment; content of the section around it.
+    OPAQUE = auto()
+    #: Metadata of the file, between `---` on the first line and the next `---`.
+    FRONT_MATTER = auto()
+    #: Written by us, from the begin mark to the end mark.
     OURS = auto()
-    ANOTHER_TOOL = auto()
+    #: Written by another tool, from its begin mark to its end mark.
+    MANAGED = auto()
 
 
 class Stretch(NamedTuple):
-    """A marked stretch of lines: its writer, and the number behind its last line."""
+    """A marked stretch of lines: ours or another tool's, and the number behind its last line."""
 
-    whose: Whose
+    kind: LineKind
     end: int
 
 
@@ -267,7 +275,7 @@ def _own(lines: Sequence[Line]) -> Iterator[tuple[int, Stretch]]:
     ]
     for (begin, opens), (end, opens_too) in pairwise(marks):
         if opens and not opens_too:
-            yield begin, Stretch(Whose.OURS, end + 1)
+            yield begin, Stretch(LineKind.OURS, end + 1)
 
 
 def _others(lines: Sequence[Line]) -> Iterator[tuple[int, Stretch]]:
@@ -280,7 +288,7 @@ def _others(lines: Sequence[Line]) -> Iterator[tuple[int, Stretch]]:
                 begun[mark.name[:length]] = mark.line
         elif (begin := begun.pop(mark.name, None)) is not None and begin not in ended:
             ended.add(begin)
-            yield begin, Stretch(Whose.ANOTHER_TOOL, mark.line + 1)
+            yield begin, Stretch(LineKind.MANAGED, mark.line + 1)
 
 
 def _marks(lines: Sequence[Line]) -> Iterator[_Mark]:
@@ -325,21 +333,6 @@ _MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 
 
-class LineKind(Enum):
-    """What a line is to whoever looks for headings."""
-
-    #: May be a heading.
-    TEXT = auto()
-    #: Inside code or a comment; content of the section around it.
-    OPAQUE = auto()
-    #: Metadata of the file, between `---` on the first line and the next `---`.
-    FRONT_MATTER = auto()
-    #: Written by us, from the begin mark to the end mark.
-    OURS = auto()
-    #: Written by another tool, from its begin mark to its end mark.
-    MANAGED = auto()
-
-
 class TextPart(Enum):
     """What a line is to whoever reads what the text says."""
 
@@ -370,10 +363,6 @@ class ScannedLine(NamedTuple):
     step: int = 0
 
 
-#: The kind of each stretch that nobody wrote by hand.
-_KINDS = {Whose.OURS: LineKind.OURS, Whose.ANOTHER_TOOL: LineKind.MANAGED}
-
-
 def kinds(lines: Sequence[Line]) -> list[LineKind]:
     """Return the kind of each line; one pass, linear in the number of bytes."""
     stretches = marked_stretches(lines)
@@ -387,7 +376,7 @@ def kinds(lines: Sequence[Line]) -> list[LineKind]:
             found.append(LineKind.OPAQUE if opaque else LineKind.TEXT)
         else:
             stretch = stretches[number]
-            found += [_KINDS[stretch.whose]] * (stretch.end - number)
+            found += [stretch.kind] * (stretch.end - number)
             scanner = Scanner()
     return found
 

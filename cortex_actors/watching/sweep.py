@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.event import is_text
-from cortex_actors.domain.project import OWN_FILES, OWN_RULES, is_own_file
+from cortex_actors.domain.project import OWN_FILES, OWN_RULES, file_hash, is_own_file
 from cortex_actors.files.ignores import Ignores
+from cortex_actors.home import read_regular
 from cortex_actors.storage.projects import FileState
 from cortex_actors.text.sections import TOOLS, dialect_of
 
@@ -106,6 +107,18 @@ def differences(before: Mapping[str, FileState], now: Mapping[str, FileState]) -
         if path not in before or not before[path].same_stat(state)
     ]
     return sorted({*changed, *(before.keys() - now.keys())})
+
+
+def hash_of(path: str, most: int) -> str:
+    """Return the hash of a file as it is now; "" for what cannot be read, is no file or too large.
+
+    Blocks; raises nothing.
+    """
+    try:
+        data = read_regular(path, most=most)
+    except OSError:
+        data = None
+    return "" if data is None or len(data) > most else file_hash(data)
 
 
 def _is_there(root: str) -> bool:

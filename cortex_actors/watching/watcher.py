@@ -30,20 +30,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.clock import DAY, Clock
 from cortex_actors.domain.event import FileChanged
-from cortex_actors.domain.project import Project, file_hash
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.files.ignores import Ignores, mounts, silent
-from cortex_actors.home import read_regular
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import events, projects
 from cortex_actors.topics import FILE_CHANGED
-from cortex_actors.watching.sweep import Swept, differences, inner_roots, lies_in, sweep
+from cortex_actors.watching.sweep import Swept, differences, hash_of, inner_roots, lies_in, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
+    from cortex_actors.domain.project import Project
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import WatchingSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
@@ -79,7 +78,7 @@ class Doubts:
         """
         self._sure = {path: sure for path, sure in self._sure.items() if path in known}
         due = [each for each in known.values() if self._is_due(each, there.get(each.path), now)]
-        differing = [each.path for each in due if _hash(each.path) not in ("", each.sha256)]
+        differing = [each.path for each in due if hash_of(each.path, MOST) not in ("", each.sha256)]
         self.settled((each.path for each in due if each.path not in set(differing)), known)
         return differing
 
@@ -96,15 +95,6 @@ class Doubts:
             return False
         # A time that lies ahead is of another clock, and tells nothing.
         return abs(now * 1_000 - max(state.mtime_ns, state.ctime_ns)) >= UNSURE_NS
-
-
-def _hash(path: str) -> str:
-    """Return the hash of a file as it is now; "" for what cannot be read, or is no file."""
-    try:
-        data = read_regular(path, most=MOST)
-    except OSError:
-        data = None
-    return "" if data is None or len(data) > MOST else file_hash(data)
 
 
 #: Share of the time between two sweeps for which looks must miss a file before it counts as gone:
