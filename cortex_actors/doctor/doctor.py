@@ -169,7 +169,7 @@ async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagn
     if place.server is None and not place.folder.is_dir():
         name = f"generation {place.generation}"
         if state.applied_seq > 0:
-            text, mend = f"the folder of {name}, {place.folder}, is gone", models.ANEW
+            text, mend = f"the folder of {name}, {place.folder}, is gone", models.BEGINS
             return [hit.warning(models.CONTENT, text, mend=mend, repair=hit.Repair.INDEX)]
         # It need not have one before it was begun.
         text = f"{name} is built by the next start; exact search answers until it is there"

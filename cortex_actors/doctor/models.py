@@ -186,7 +186,7 @@ def cancel(home: Home) -> Answer:
     with closing(lock.acquire(home)):
         found = offline.commit(home.ledger, partial(models.cancel, at=SystemClock().now()))
     if found is None:
-        raise NotFound("cannot cancel: no migration is under way")
+        raise NotFound("cannot cancel: no migration runs")
     return {"cancelled": asdict(found)}
 
 
@@ -270,7 +270,7 @@ def _named_model(said: EmbeddingSettings) -> str:
 CONTENT = "index content"
 
 #: What mends an index that is not good while no daemon runs.
-ANEW = "cortex doctor --repair begins another from the stored vectors, and so does a start"
+BEGINS = "cortex doctor --repair begins another from the stored vectors, and so does a start"
 
 #: What a daemon does about one.
 _RENEWED = "nothing: another is being built from the stored vectors, and exact search answers"
@@ -292,7 +292,7 @@ async def compared(
     except (IndexDown, ActorAway) as down:
         if not renews:
             text = f"it cannot be used: {down}"
-            return [warning(CONTENT, text, mend=ANEW, repair=Repair.INDEX)]
+            return [warning(CONTENT, text, mend=BEGINS, repair=Repair.INDEX)]
         text = f"it does not answer now, exact search does: {down}"
         return [note(CONTENT, text, mend="cortex status says how it is")]
     except CortexError as fault:
@@ -304,7 +304,7 @@ async def compared(
         return [Diagnosis(CONTENT, f"it holds {held:,} vectors, as the ledger says{found}")]
     if renews:
         return [warning(CONTENT, verdict.text, mend=_RENEWED)]
-    return [warning(CONTENT, verdict.text, mend=ANEW, repair=Repair.INDEX)]
+    return [warning(CONTENT, verdict.text, mend=BEGINS, repair=Repair.INDEX)]
 
 
 def lost(place: GenerationPlace) -> Diagnosis | None:

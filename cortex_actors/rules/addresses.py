@@ -63,7 +63,7 @@ _FORBIDDEN = (
     (ip_network("255.255.255.255/32"), "broadcast"),
     (ip_network("240.0.0.0/4"), "reserved"),
     (ip_network("192.0.0.0/24"), "reserved"),
-    (ip_network("64:ff9b:1::/48"), "a translation into IPv4 that nobody can check"),
+    (ip_network("64:ff9b:1::/48"), "a translation into IPv4 that cannot be checked"),
     (ip_network("2001::/32"), "a tunnel (Teredo) into IPv4"),
 )
 

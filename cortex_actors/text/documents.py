@@ -1,8 +1,8 @@
-"""A document to passages: which headings each stands under, what is text and what is code.
+"""A document to passages: which headings are above each, what is text and what is code.
 
 A passage begins at every heading of the levels 1 to 4; what only looks like one inside code or a
 comment is none. The front matter is left off, its tags are kept; comments are left out, because
-nobody sees them, and so is the section that we write into instruction files ourselves.
+no reader sees them, and so is the section that we write into instruction files ourselves.
 
 Passages of a document to pieces of a size that can be found and read.
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cortex_actors.text.markdown import Line, ScannedLine
 
 
-#: Raised with every change of what comes of a document: what was read before is then read anew.
+#: Raised with every change of what comes of a document: what was read before is then read again.
 READ_AS = 1
 
 #: The deepest level of a heading that begins a passage.
@@ -95,7 +95,7 @@ def _said(text: Sequence[Line], front: int) -> Iterator[str | None]:
 
 
 class _DocumentReader:
-    """Where a reader stands: under which headings, in text or in code."""
+    """The state of a reader: under which headings, in text or in code."""
 
     def __init__(self) -> None:
         self.title = ""
@@ -124,7 +124,7 @@ class _DocumentReader:
                 self.begin(is_code=True)
             self._lines.append(text.rstrip())
         else:
-            # Take a line that is no code: a heading, or what stands below one.
+            # Take a line that is no code: a heading, or what is below one.
             if self._now.is_code:
                 # A line left of the list item ends the fence inside.
                 self.begin()
@@ -243,7 +243,7 @@ def _beside(before: Piece, piece: Piece) -> bool:
 
 
 def _shared(left: Piece, right: Piece) -> tuple[str, ...]:
-    """Return the headings that two pieces stand under both."""
+    """Return the headings that are above both of two pieces."""
     count = 0
     for one, other in zip(left.headings, right.headings, strict=False):
         if one != other:

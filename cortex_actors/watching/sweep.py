@@ -49,7 +49,7 @@ def sweep(
     Of a person's `own` project, whose root is the home folder, no folder is walked.
 
     Folders that are `apart` (roots of other projects) are left out with all they hold, as are those
-    that `ignores` knows of (it is kept from one look to the next to be quicker), and so is a link
+    that `ignores` names (it is kept from one look to the next to be quicker), and so is a link
     to another instruction file of the project: what it says is counted once. A folder that cannot
     be read, or whose name is not UTF-8, is as good as empty. A link that leads nowhere is there:
     reading it tells what is wrong. Raises nothing.

@@ -10,8 +10,8 @@ keeps   what it said and the ledger does not show yet (lost on a restart: it is 
 Files that may say something else than what was read of them, although they look the same.
 
 File systems round the time of a change: to milliseconds on most disks, to two seconds on some. Two
-saves of equal length in one such moment, the first of which was read, cannot be told apart by
-anything but their bytes. So what was read is hashed once more when that moment is over, and every
+saves of equal length in one such moment, the first of which was read, differ in nothing
+but their bytes. So what was read is hashed once more when that moment is over, and every
 file at the start: the content has the last word.
 
 What a watcher has said and the ledger does not show yet, so that it is not said at every look.
@@ -74,7 +74,7 @@ class Doubts:
         """Return the paths that look as they did when they were read, and say something else.
 
         `now` is in UTC microseconds. Blocks: run it on a thread. Raises nothing: what cannot be
-        read is not in doubt. They are returned again until somebody says `settled`.
+        read is not in doubt. They are returned again until `settled` is called.
         """
         self._sure = {path: sure for path, sure in self._sure.items() if path in known}
         due = [each for each in known.values() if self._is_due(each, there.get(each.path), now)]
@@ -98,11 +98,11 @@ class Doubts:
 
 
 #: Share of the time between two sweeps for which looks must miss a file before it counts as gone:
-#: editors delete and write anew, and hints bring several looks in that moment.
+#: editors delete and write again, and hints bring several looks in that moment.
 MISSING = 0.5
 
 #: Sweeps after which something is said again that the ledger still does not know; doubled each
-#: time, because it may be that nobody can handle it.
+#: time, because it may be that no one can handle it.
 AGAIN = 12
 
 
@@ -114,7 +114,7 @@ class _Note:
     at: float
     pause: float
 
-    def stands(self, state: FileState | None) -> bool:
+    def is_as(self, state: FileState | None) -> bool:
         """Tell whether the path still looks as it did."""
         if self.state is None or state is None:
             return self.state is state
@@ -133,13 +133,13 @@ class Pending:
     def choose(
         self, known: Mapping[str, FileState], there: Mapping[str, FileState], now: float
     ) -> list[str]:
-        """Return the paths to speak of: what the ledger does not know and nobody has said."""
+        """Return the paths to speak of: what the ledger does not know and was not said."""
         different = differences(known, there)
         self._missed = {p: self._missed.get(p, now) for p in different if p not in there}
         self._notes = {
             path: note
             for path in different
-            if (note := self._notes.get(path)) is not None and note.stands(there.get(path))
+            if (note := self._notes.get(path)) is not None and note.is_as(there.get(path))
         }
         return [path for path in different if self._is_due(path, now)]
 
@@ -265,7 +265,7 @@ class Watcher(AsyncioActor):
         except (LedgerDown, ActorAway, DeadlineExceeded) as error:
             log.warning("%s will be looked at again: %s", self._project.name, error)
         except Exception as error:
-            # Rest longer after each failed look in a row; the first one is told with all it has.
+            # Rest longer after each failed look in a row; the first one is logged with all it has.
             first = self._rest == 0
             self._rest = FIRST_REST if first else min(self._rest * 2, LONGEST_REST)
             log.log(
@@ -305,7 +305,7 @@ class Watcher(AsyncioActor):
         elif not swept.present and not self._absent:
             self._pending.clear()
             log.warning(
-                "%s cannot be listed; what its files say stands until it is back",
+                "%s cannot be listed; what its files say holds until it is back",
                 self._project.root,
             )
         self._absent = not swept.present
@@ -340,7 +340,7 @@ class Watcher(AsyncioActor):
         await self._parts.bus.publish_all(said, source=self.actor_name)
 
     async def _waiting(self, due: Sequence[str]) -> frozenset[str]:
-        """Return what need not be said again: it waits for whoever reads it.
+        """Return what need not be said again: it waits for its reader.
 
         Only of what was said before as it is now, by this life or, at its first look, by another:
         what has changed since may be in the reader's hand, and already read.
@@ -351,7 +351,7 @@ class Watcher(AsyncioActor):
         return await self._parts.records.read(lambda c: events.waiting_keys(c, READER, asked))
 
     def _known(self, connection: Connection) -> tuple[dict[str, FileState], frozenset[str]]:
-        """Return what the ledger knows of our files, and the roots below ours (a query).
+        """Return what the ledger has about our files, and the roots below ours (a query).
 
         What lies in a project of its own is that one's watcher's business, even while the ledger
         still has it from a time when it was ours; and what lies in ours is our business, even
