@@ -275,18 +275,13 @@ def _checked(data: bytes, body: bytes, *, base: bytes, path: str) -> bytes:
     except errors.BrokenSection:  # a comment that our begin mark has closed
         fence = None
     if fence is None:
-        raise errors.OpenBlock.of(path, line=_opened(_read(base, path)))
+        # The last line, from 1, that is neither code nor in a comment opens one.
+        what = enumerate(kinds(_read(base, path)), start=1)
+        line = max((n for n, kind in what if kind is not LineKind.OPAQUE), default=1)
+        raise errors.OpenBlock.of(path, line=line)
     if not fence.intact or fence.body != body:
         raise errors.InternalError(f"cannot write {path}: its section was not found again as it is")
     return data
-
-
-def _opened(found: Sequence[Line]) -> int:
-    """Return the last line, from 1, that is neither code nor in a comment: it opens one."""
-    what = kinds(found)
-    return max(
-        (n for n, kind in enumerate(what, start=1) if kind is not LineKind.OPAQUE), default=1
-    )
 
 
 def moved_out(data: bytes, written: bytes, *, path: str = NAMELESS) -> bytes:

@@ -67,12 +67,13 @@ def given(record: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     """Return the collection of one of our records, and the record as MemoryCore has it."""
     if record["kind"] == "crumb":
         return CRUMBS, _given_crumb(record)
+    accessed_at = record.get("accessed_at")
     made = {theirs: record.get(ours, unsaid) for ours, (theirs, unsaid) in _FIELDS.items()}
     return COLLECTIONS[record["realm"]], {
         **made,
         "posted_at": _iso(record["created_at"]),
         **{name: _iso(record.get(name)) for name in ("created_at", "promoted_at")},
-        "last_accessed_ts": _seconds(record.get("accessed_at")),
+        "last_accessed_ts": accessed_at and accessed_at / SECOND,
         **_project(record),
     }
 
@@ -183,8 +184,3 @@ def _moment(said: Mapping[str, Any], *names: str, empty: bool = False) -> int | 
 def _iso(at: int | None) -> str | None:
     """Return a moment as ISO 8601 text that keeps all of it."""
     return None if at is None else summary.timestamp(at)
-
-
-def _seconds(at: int | None) -> float | None:
-    """Return a moment in seconds since 1970."""
-    return None if at is None else at / SECOND

@@ -558,9 +558,7 @@ class HeadingTrail:
     @property
     def texts(self) -> tuple[str, ...]:
         """The headings, outermost first, without those that say nothing of what is below them."""
-        return tuple(
-            each.text for each in self._open if each.text and not _FILE_NAME.fullmatch(each.text)
-        )
+        return self.above(7)  # a level below that of any heading
 
     def above(self, level: int) -> tuple[str, ...]:
         """Return the texts of the headings above a level."""

@@ -437,15 +437,11 @@ def folder_of(relative_path: str) -> str:
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], Dialect], ...]:
     """Return the dialects that are known by a pattern of their path."""
-    return tuple(
-        (re.compile(_expression(each.where)), each) for each in DIALECTS if "*" in each.where
-    )
-
-
-def _expression(where: str) -> str:
-    """Return a path with `**/` and `*` as a regular expression."""
-    parts = re.split(r"(\*\*/|\*)", where)
-    return "".join({"**/": "(?:.+/)?", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts)
+    starred = [each for each in DIALECTS if "*" in each.where]
+    parts = [re.split(r"(\*\*/|\*)", each.where) for each in starred]
+    known = {"**/": "(?:.+/)?", "*": "[^/]*"}
+    written = ("".join(known.get(part, re.escape(part)) for part in some) for some in parts)
+    return tuple(zip(map(re.compile, written), starred, strict=True))
 
 
 #: A fragment, and which of its statements.

@@ -98,7 +98,7 @@ def words(text: str) -> tuple[str, ...]:
 def abstract(text: str) -> str:
     """Return the first sentence, at most 120 letters of it; a longer one ends at a word."""
     first = next(iter(sentences(text)), "")
-    return _cut(" ".join(first.split()), ABSTRACT)
+    return shorten(" ".join(first.split()), ABSTRACT)
 
 
 def summary(text: str) -> str:
@@ -109,11 +109,11 @@ def summary(text: str) -> str:
     # The mean, so that a long sentence does not win by its length; of equals the first one counts.
     worth = [sum(counts[word] for word in some) / max(len(some), 1) for some in telling]
     best = sorted(range(len(found)), key=lambda place: (-worth[place], place))[:SUMMARY]
-    return _cut(" ".join(found[each] for each in sorted(best)), LONGEST)
+    return shorten(" ".join(found[each] for each in sorted(best)), LONGEST)
 
 
-def _cut(text: str, most: int) -> str:
-    """Return a text of at most so many letters; what is left out leaves an ellipsis."""
+def shorten(text: str, most: int) -> str:
+    """Return a text of at most so many letters, cut at a word; what is left out is an ellipsis."""
     if len(text) <= most:
         return text
     kept = text[: most - 1]
