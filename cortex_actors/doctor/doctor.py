@@ -28,7 +28,7 @@ import asyncio
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cortex_actors.clock import SECOND, Clock, ulid
 from cortex_actors.doctor import checks, models
@@ -42,7 +42,7 @@ from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.settings import Settings, load
 from cortex_actors.storage.events import store
 from cortex_actors.storage.health.file import LedgerReader
-from cortex_actors.storage.health.rows import MENDS
+from cortex_actors.storage.health.rows import MENDS, Mend
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.life import Generations, IndexLife
 from cortex_actors.storage.index.vectors import COLLECTIONS
@@ -59,8 +59,11 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
 
 
-#: Runs a query on a connection that only reads.
-QueryRunner: TypeAlias = "Callable[[Callable[[Connection], Any]], Awaitable[Any]]"
+class QueryRunner(Protocol):
+    """Runs queries on a connection that only reads."""
+
+    async def __call__(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
+        """Return what the query finds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +103,13 @@ async def _treated(repair: hit.Repair, look: CheckRound, ward: Ward) -> str:
     mend, model = MENDS[repair], look.model
     todo = await ward.read(lambda opened: mend.find(opened, model))
     for start in range(0, len(todo), mend.slice):
-        some = todo[start : start + mend.slice]
-        await ward.write(lambda c, some=some: mend.work(c, model, some))
+        await ward.write(partial(_worked, mend, model, todo[start : start + mend.slice]))
     return f"{len(todo):,} {mend.did}" if todo else ""
+
+
+def _worked(mend: Mend, model: str, todo: Sequence[Any], connection: Connection) -> None:
+    """Do some of it, in the transaction of the connection."""
+    mend.work(connection, model, todo)
 
 
 async def _read_again(look: CheckRound, ward: Ward) -> str:
@@ -215,6 +222,12 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
         with LedgerReader(home.ledger, clock, halt) as reader:
             return reader.ask(query)
 
+    async def read(query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401 - likewise
+        return await asyncio.to_thread(ask, query)
+
+    async def write(unit: Callable[[Connection], Any]) -> Any:  # noqa: ANN401 - likewise
+        return await asyncio.to_thread(offline.commit, home.ledger, unit)
+
     async def look() -> CheckRound:
         found = await asyncio.to_thread(checks.look, patient, halt)
         return replace(found, diagnoses=[*found.diagnoses, *wrong])
@@ -227,8 +240,6 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
         ]
         await write(lambda connection: len(store(connection, said)))
 
-    read = partial(asyncio.to_thread, ask)
-    write = partial(asyncio.to_thread, offline.commit, home.ledger)
     ward, compare = Ward(read, write, say), partial(compared, patient, read)
     return await examine(ward, look, compare=compare, clock=clock, repair=repair)
 
