@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.doctor import checks, models
-from cortex_actors.doctor.doctor import RoundTrip, Visit, Ward
+from cortex_actors.doctor.doctor import SOURCE, RoundTrip, Ward, examine
 from cortex_actors.errors import ActorAway, IndexDown
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage.health.file import LedgerReader
@@ -34,10 +34,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.hit import Diagnosis
     from cortex_actors.settings import Settings
     from cortex_actors.storage.ledger.actor import Connection, Records
-
-
-#: What the doctor is called as the source of an event.
-SOURCE = "doctor"
 
 
 @dataclass(eq=False)
@@ -67,15 +63,15 @@ class Practice:
     async def visit(self, *, repair: bool = False, thorough: bool = False) -> dict[str, Any]:
         """Return what is found, and what was mended; takes seconds. Raises `LedgerDown` at a stop.
 
-        See `doctor.Visit`.
+        See `doctor.examine`.
         """
         patient = models.Patient(
             self.world.home, self.settings(), self.world.clock, online=True, thorough=thorough
         )
         ward = Ward(self._read, self.records.write, self._say, renew=self._begin_anew)
-        one = Visit(partial(self._look, patient), self._compare, ward, self.world.clock)
+        look, clock = partial(self._look, patient), self.world.clock
         async with self._one_at_a_time:
-            return await one(repair=repair)
+            return await examine(ward, look, compare=self._compare, clock=clock, repair=repair)
 
     def close(self) -> None:
         """Break off what is looked at, for good."""
@@ -87,7 +83,7 @@ class Practice:
         found: CheckRound = await self._threads.run(checks.look, patient, self._halt)
         return replace(found, diagnoses=[*found.diagnoses, self.trial.diagnosed()])
 
-    async def _compare(self, _look: CheckRound) -> list[Diagnosis]:
+    async def _compare(self) -> list[Diagnosis]:
         """Have the index compared by the actor that owns it, which renews one that is not good."""
         if lost := await self._lost():
             return [lost]

@@ -27,20 +27,19 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.clock import SECOND, iso
+from cortex_actors.clock import SECOND, duration, iso
 from cortex_actors.doctor import models
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
-from cortex_actors.domain.project import Project, file_hash, innermost
+from cortex_actors.domain.project import Project, innermost
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
 from cortex_actors.files import clients
-from cortex_actors.home import read_regular
 from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
 from cortex_actors.storage.health.rows import LedgerFiles, learned
 from cortex_actors.storage.index.pending import state
 from cortex_actors.storage.ledger import backups, faults, files
 from cortex_actors.storage.models import active
-from cortex_actors.watching.sweep import inner_roots, sweep
+from cortex_actors.watching.sweep import hash_of, inner_roots, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -160,19 +159,11 @@ def _missed(seen: FilesSeen, now: FileState, known: FileState | None, *, patient
     elif known.error and known.same_stat(now):
         seen.unreadable.append((now.path, known.error))
         return False
-    elif _hash(now.path, patient.settings.accumulation.max_file_bytes) != known.sha256:
+    elif hash_of(now.path, patient.settings.accumulation.max_file_bytes) != known.sha256:
         seen.changed.append(now.path)
     else:
         return False
     return True
-
-
-def _hash(path: str, limit: int) -> str:
-    """Return the hash of a file as it is now; "" for one that cannot be read."""
-    try:
-        return file_hash(read_regular(path, most=limit) or b"")
-    except OSError:
-        return ""
 
 
 def _named(paths: Sequence[str]) -> str:
@@ -183,9 +174,6 @@ def _named(paths: Sequence[str]) -> str:
 
 #: Bytes of a megabyte, as people count them.
 MB = 1_000_000
-
-#: Seconds in an hour and in a day.
-_HOUR, _DAY = 3_600.0, 86_400.0
 
 #: The rights of others than the owner, who have none.
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
@@ -276,9 +264,9 @@ def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
     behind = written - copy.path.stat().st_mtime
     # Seconds beyond two backups' distance after which the newest should not be older.
     late = patient.online and min(age, behind) > 2 * every + 600.0
-    shown = f"the newest is of {iso(copy.at)}, {_span(age)} old"
+    shown = f"the newest is of {iso(copy.at)}, {duration(age)} old"
     if late:
-        text = f"{shown}, and the ledger was written {_span(behind)} later"
+        text = f"{shown}, and the ledger was written {duration(behind)} later"
         return warning("backups", text, mend="cortex daemon backup; cortex status says why")
     return Diagnosis("backups", shown)
 
@@ -289,14 +277,6 @@ def _unreadable(copy: backups.Backup) -> str:
         return "" if backups.version(copy.path) else "it is no ledger"
     except files.UNREADABLE as error:
         return str(error)
-
-
-def _span(seconds: float) -> str:
-    """Return a time in words."""
-    whole = max(0.0, seconds)
-    if whole >= 2 * _DAY:
-        return f"{whole / _DAY:.0f} days"
-    return f"{whole / _HOUR:.1f} hours" if whole >= _HOUR else f"{whole / 60:.0f} minutes"
 
 
 def connected(patient: Patient, roots: Iterable[str]) -> Iterator[Diagnosis]:

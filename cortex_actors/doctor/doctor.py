@@ -126,60 +126,44 @@ async def _read_again(look: CheckRound, ward: Ward) -> str:
     return f"{len(late):,} files wait to be read again" if late else ""
 
 
-#: Digits of the seconds that are shown.
-_DIGITS = 3
+async def examine(
+    ward: Ward,
+    look: Callable[[], Awaitable[CheckRound]],
+    *,
+    compare: Callable[[], Awaitable[list[hit.Diagnosis]]],
+    clock: Clock,
+    repair: bool,
+) -> dict[str, Any]:
+    """Return the diagnoses as they are at the end, and what was repaired.
 
+    `compare` compares the index, by the means of the process that has it open. A damaged ledger is
+    not repaired, whatever else is wrong with it: its recovery is the next start's.
+    """
 
-@dataclass(frozen=True, slots=True)
-class Visit:
-    """What one call finds and does."""
-
-    look: Callable[[], Awaitable[CheckRound]]
-    #: Compares the index, by the means of the process that has it open.
-    compare: Callable[[CheckRound], Awaitable[list[hit.Diagnosis]]]
-    ward: Ward
-    clock: Clock
-
-    async def __call__(self, *, repair: bool) -> dict[str, Any]:
-        """Return the diagnoses as they are at the end, and what was repaired.
-
-        A damaged ledger is not repaired, whatever else is wrong with it: its recovery is the next
-        start's.
-        """
-        begun = self.clock.monotonic()
-        found, look = await self._examined()
-        done: list[tuple[hit.Repair, str]] = []
-        if repair and not any(each.damaged for each in found):
-            done = await treat(replace(look, diagnoses=found), self.ward)
-            if done:
-                found, look = await self._examined()
-        serious = (hit.Severity.WARNING, hit.Severity.ERROR)
-        return {
-            "severity": str(hit.worst(found)),
-            "exit_code": hit.exit_code(found),
-            "online": self.ward.renew is not None,
-            "checks": [
-                {
-                    "check": each.check,
-                    "found": each.found,
-                    "severity": str(each.severity),
-                    "mend": each.mend,
-                    "repairable": each.repair is not None,
-                }
-                for each in found
-            ],
-            "wrong": sum(each.severity in serious for each in found),
-            "repaired": [{"repair": str(repair), "did": did} for repair, did in done],
-            "took_s": round(self.clock.monotonic() - begun, _DIGITS),
-        }
-
-    async def _examined(self) -> tuple[list[hit.Diagnosis], CheckRound]:
+    async def look_around() -> CheckRound:
         """Return everything that is found now."""
-        look = await self.look()
-        found = list(look.diagnoses)
-        if look.model and not any(each.damaged for each in found):
-            found += await self.compare(look)
-        return found, look
+        seen = await look()
+        if seen.model and not any(each.damaged for each in seen.diagnoses):
+            seen = replace(seen, diagnoses=[*seen.diagnoses, *await compare()])
+        return seen
+
+    begun = clock.monotonic()
+    found = await look_around()
+    done: list[tuple[hit.Repair, str]] = []
+    if repair and not any(each.damaged for each in found.diagnoses):
+        done = await treat(found, ward)
+        if done:
+            found = await look_around()
+    serious = (hit.Severity.WARNING, hit.Severity.ERROR)
+    return {
+        "severity": str(hit.worst(found.diagnoses)),
+        "exit_code": hit.exit_code(found.diagnoses),
+        "online": ward.renew is not None,
+        "checks": [each.plain() for each in found.diagnoses],
+        "wrong": sum(each.severity in serious for each in found.diagnoses),
+        "repaired": [{"repair": str(repair), "did": did} for repair, did in done],
+        "took_s": round(clock.monotonic() - begun, 3),
+    }
 
 
 async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagnosis]:
@@ -192,7 +176,7 @@ async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagn
     if place.server is None and not place.folder.is_dir():
         name = f"generation {place.generation}"
         if state.applied_seq > 0:
-            text, mend = f"the folder of {name}, {place.folder}, is gone", models.ANEW
+            text, mend = f"the folder of {name}, {place.folder}, is gone", models.BEGINS
             return [hit.warning(models.CONTENT, text, mend=mend, repair=hit.Repair.INDEX)]
         # It need not have one before it was begun.
         text = f"{name} is built by the next start; exact search answers until it is there"
@@ -220,8 +204,8 @@ SOURCE = "doctor"
 async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> dict[str, Any]:
     """Return what is found in a home that no daemon runs in, and what was mended.
 
-    See `Visit`. Files that were missed are read by the next start; a new generation
-    of the index is built by it, too.
+    See `examine`. Files that were missed are read by the next start; a new generation of the index
+    is built by it, too.
     """
     backups.finish(home.ledger)
     wrong: list[hit.Diagnosis] = []
@@ -232,49 +216,32 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
         settings, text = Settings.model_construct(), f"no daemon starts with them: {why}"
         wrong.append(hit.error("settings", text, mend=f"mend {home.settings}"))
     patient = models.Patient(home, settings, clock, online=False, thorough=thorough)
-    call = _HouseCall(patient, wrong)
-    one = Visit(call.look, call.compare, Ward(call.read, call.write, call.say), clock)
-    return await one(repair=repair)
+    halt = Halt()
 
+    def ask(query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401 - whatever it finds
+        with LedgerReader(home.ledger, clock, halt) as reader:
+            return reader.ask(query)
 
-class _HouseCall:
-    """The ways to a ledger that is not open."""
+    async def read(query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401 - likewise
+        return await asyncio.to_thread(ask, query)
 
-    def __init__(self, patient: models.Patient, wrong: list[hit.Diagnosis]) -> None:
-        """Look at nothing yet; `wrong` is what was found before."""
-        self._patient = patient
-        self._wrong = wrong
-        self._halt = Halt()
+    async def write(unit: Callable[[Connection], Any]) -> Any:  # noqa: ANN401 - likewise
+        return await asyncio.to_thread(offline.commit, home.ledger, unit)
 
-    async def look(self) -> CheckRound:
-        """Run the checks."""
-        found = await asyncio.to_thread(checks.look, self._patient, self._halt)
-        return replace(found, diagnoses=[*found.diagnoses, *self._wrong])
+    async def look() -> CheckRound:
+        found = await asyncio.to_thread(checks.look, patient, halt)
+        return replace(found, diagnoses=[*found.diagnoses, *wrong])
 
-    async def compare(self, _look: CheckRound) -> list[hit.Diagnosis]:
-        """Compare the index in a child process."""
-        return await compared(self._patient, self.read)
-
-    async def read(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
-        """Run a query."""
-        return await asyncio.to_thread(self._ask, query)
-
-    async def write(self, unit: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
-        """Commit a unit of work."""
-        return await asyncio.to_thread(offline.commit, self._patient.home.ledger, unit)
-
-    async def say(self, changed: Sequence[FileChanged]) -> None:
+    async def say(changed: Sequence[FileChanged]) -> None:
         """Store that files have changed, for the next start."""
-        at = self._patient.clock.now()
+        at = clock.now()
         said: list[Event[Payload]] = [
             Event(f"evt_{ulid(at)}", FILE_CHANGED, each, at, SOURCE) for each in changed
         ]
-        await self.write(lambda connection: len(store(connection, said)))
+        await write(lambda connection: len(store(connection, said)))
 
-    def _ask(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
-        """Run a query on a connection of its own (on a thread)."""
-        with LedgerReader(self._patient.home.ledger, self._patient.clock, self._halt) as reader:
-            return reader.ask(query)
+    ward, compare = Ward(read, write, say), partial(compared, patient, read)
+    return await examine(ward, look, compare=compare, clock=clock, repair=repair)
 
 
 #: Seconds one step may take: a question that waits for a model has an answer long before.

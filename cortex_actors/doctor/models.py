@@ -26,7 +26,7 @@ from cortex_actors.embedding.factory import COMPILES, is_compiled, is_hashing, r
 from cortex_actors.embedding.models import PUBLISHER, locate
 from cortex_actors.errors import ActorAway, CortexError, DaemonDown, IndexDown, NotFound
 from cortex_actors.process import lock
-from cortex_actors.storage import embeddings, models
+from cortex_actors.storage import models
 from cortex_actors.storage.health.file import CheckupScope
 from cortex_actors.storage.ledger import offline
 from cortex_actors.storage.models import ChosenModel, active, chosen, coming
@@ -44,9 +44,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 Answer = dict[str, Any]
-
-#: Vectors that one statement deletes; no caller waits, but the statement's list is kept small.
-FORGOTTEN = 5_000
 
 
 def describe(home: Home) -> Answer:
@@ -110,14 +107,6 @@ def _compiled(
     return {**after, "made": bool(said), "took_s": round(clock.monotonic() - begun, 3)}
 
 
-def migration(home: Home) -> Answer:
-    """Return which model answers, which one is to come, and which are kept.
-
-    Raises `DaemonDown` where there is no ledger yet.
-    """
-    return _unit(home, _migration)
-
-
 def list_models(connection: Connection) -> Answer:
     """Return the models that a ledger knows: the one that answers, the next one, those before."""
     active, coming = models.active(connection), models.coming(connection)
@@ -133,52 +122,14 @@ def cancel(home: Home) -> Answer:
 
     What it made is kept, as by a daemon.
     """
-    found = _unit(home, partial(models.cancel, at=SystemClock().now()))
-    if found is None:
-        raise NotFound("cannot cancel: no migration runs")
-    return {"cancelled": asdict(found)}
-
-
-def prune(home: Home) -> Answer:
-    """Delete the vectors of models that neither answer nor come; a crash keeps all of them."""
-    return _unit(home, _prune)
-
-
-def _unit(home: Home, unit: Callable[[Connection], T]) -> T:
-    """Run a unit of work in the ledger of a daemon that is down."""
     if not home.ledger.exists():
         # Nothing is locked, because not even the home may be there.
         raise DaemonDown(f"no daemon runs for {home.root}, and it has no ledger yet: cortex start")
     with closing(lock.acquire(home)):
-        return offline.commit(home.ledger, unit)
-
-
-def _migration(connection: Connection) -> Answer:
-    """Return the models of a ledger, in the shape of the verb's answer."""
-    coming = models.coming(connection)
-    far = None if coming is None else embeddings.progress(connection, coming.model_id)
-    return {
-        "state": "down",
-        "reason": "no daemon runs; the next start goes on with it" if coming else "",
-        "note": "",
-        "differs": "",
-        "total": 0 if far is None else far.total,
-        "done": 0 if far is None else far.done,
-        "failed": 0,
-        "rate": 0.0,
-        "left_s": None,
-        **list_models(connection),
-    }
-
-
-def _prune(connection: Connection) -> Answer:
-    """Forget every model that is not in use."""
-    old = [each.model_id for each in models.retired(connection)] + models.strangers(connection)
-    forgotten = dict.fromkeys(old, 0)
-    for model in old:
-        while gone := models.forget(connection, model, FORGOTTEN):
-            forgotten[model] += gone
-    return {"forgotten": forgotten}
+        found = offline.commit(home.ledger, partial(models.cancel, at=SystemClock().now()))
+    if found is None:
+        raise NotFound("cannot cancel: no migration runs")
+    return {"cancelled": asdict(found)}
 
 
 def answering(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
@@ -260,7 +211,7 @@ def _named_model(said: EmbeddingSettings) -> str:
 CONTENT = "index content"
 
 #: What mends an index that is not good while no daemon runs.
-ANEW = "cortex doctor --repair begins another from the stored vectors, and so does a start"
+BEGINS = "cortex doctor --repair begins another from the stored vectors, and so does a start"
 
 #: What a daemon does about one.
 _RENEWED = "nothing: another is being built from the stored vectors, and exact search answers"
@@ -282,7 +233,7 @@ async def compared(
     except (IndexDown, ActorAway) as down:
         if not renews:
             text = f"it cannot be used: {down}"
-            return [warning(CONTENT, text, mend=ANEW, repair=Repair.INDEX)]
+            return [warning(CONTENT, text, mend=BEGINS, repair=Repair.INDEX)]
         text = f"it does not answer now, exact search does: {down}"
         return [note(CONTENT, text, mend="cortex status says how it is")]
     except CortexError as fault:
@@ -294,7 +245,7 @@ async def compared(
         return [Diagnosis(CONTENT, f"it holds {held:,} vectors, as the ledger says{found}")]
     if renews:
         return [warning(CONTENT, verdict.text, mend=_RENEWED)]
-    return [warning(CONTENT, verdict.text, mend=ANEW, repair=Repair.INDEX)]
+    return [warning(CONTENT, verdict.text, mend=BEGINS, repair=Repair.INDEX)]
 
 
 def lost(place: GenerationPlace) -> Diagnosis | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from typing import Any
 
 from cortex_actors.domain.memory import PROBE
 from cortex_actors.errors import BadInput, NotYours
@@ -132,8 +133,17 @@ def shown(text: object) -> str:
 #: The colour of an agent that has chosen none.
 GREY = "#888888"
 
-#: Characters of a name, of a profile line, of a story, and of a symbol: more than any has.
-NAME_LIMIT, LINE_LIMIT, STORY_LIMIT, SYMBOL_LIMIT = 64, 512, 8_192, 8
+#: Characters of a profile line: more than any has.
+LINE_LIMIT = 512
+
+#: Texts of a profile -> characters that each may have, likewise.
+_LIMITS = {
+    "display_name": 64,
+    "symbol": 8,
+    "lineage": LINE_LIMIT,
+    "specialization": LINE_LIMIT,
+    "origin_story": 8_192,
+}
 
 #: Generations there may be before the first (their ancestors) and after it.
 FARTHEST = 1_000_000
@@ -211,27 +221,13 @@ def checked(agent: Agent) -> Agent:
         raise BadInput(f"{shown(agent.color)} is no colour: write # and six hexadecimal digits")
     if not -FARTHEST <= agent.generation <= FARTHEST:
         raise BadInput(f"a generation lies between {-FARTHEST:,} and {FARTHEST:,}: 0 is ours")
-    return replace(
-        agent,
-        id=agent_id(agent.id),
-        display_name=_line(agent.display_name, "display name", NAME_LIMIT),
-        symbol=_line(agent.symbol, "symbol", SYMBOL_LIMIT),
-        lineage=_line(agent.lineage, "lineage", LINE_LIMIT, may_be_empty=True),
-        specialization=_line(agent.specialization, "specialization", LINE_LIMIT),
-        origin_story=_text(agent.origin_story, "origin story", STORY_LIMIT),
-    )
-
-
-def _line(text: str, what: str, most: int, *, may_be_empty: bool = False) -> str:
-    """Return one line of a profile."""
-    line = " ".join(_text(text, what, most).split())
-    if not (line or may_be_empty):
-        raise BadInput(f"an agent's {what} is empty; say it in a few words")
-    return line
-
-
-def _text(text: str, what: str, most: int) -> str:
-    """Return a text of a profile without blanks around it."""
-    if len(text) > most:
-        raise BadInput(f"an agent's {what} has at most {most:,} characters, not {len(text):,}")
-    return text.strip()
+    tidied: dict[str, Any] = {"id": agent_id(agent.id)}
+    for name, most in _LIMITS.items():
+        text, what = getattr(agent, name), name.replace("_", " ")
+        if len(text) > most:
+            raise BadInput(f"an agent's {what} has at most {most:,} characters, not {len(text):,}")
+        # A story may have paragraphs; everything else is one line.
+        tidied[name] = text.strip() if name == "origin_story" else " ".join(text.split())
+        if not tidied[name] and name not in {"lineage", "origin_story"}:
+            raise BadInput(f"an agent's {what} is empty; say it in a few words")
+    return replace(agent, **tidied)

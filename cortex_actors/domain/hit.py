@@ -170,6 +170,16 @@ class Diagnosis:
     repair: Repair | None = None
     damaged: bool = False
 
+    def plain(self) -> dict[str, Any]:
+        """Return it as JSON."""
+        return {
+            "check": self.check,
+            "found": self.found,
+            "severity": str(self.severity),
+            "mend": self.mend,
+            "repairable": self.repair is not None,
+        }
+
 
 #: A diagnosis of that severity.
 note = partial(Diagnosis, severity=Severity.NOTE)

@@ -269,7 +269,8 @@ def with_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> s
         )
     wanted = {**client.shape, **wiring.server()}
     if path.endswith(".toml"):
-        return _put_table(text, client.servers.way, wanted=wanted)
+        made = _put_table(text, client.servers.way, wanted=wanted)
+        return _unchanged(text, made, way=client.servers.way)
     at = _server(client, text, path=path)
     new = {**(at or {}), **wanted}
     return text if new == at else jsonc.put(text, client.servers.way, value=new, path=path)
@@ -281,7 +282,7 @@ def without_server(client: McpClient, text: str, *, path: str) -> str:
     if found is None or not found.is_ours:
         return text
     if path.endswith(".toml"):
-        return _drop_table(text, client.servers.way)
+        return _unchanged(text, _drop_table(text, client.servers.way), way=client.servers.way)
     return jsonc.cut(text, client.servers.way)
 
 
@@ -453,8 +454,8 @@ def _put_table(text: str, way: tuple[str, ...], *, wanted: dict[str, Any]) -> st
     else:
         # As text behind all others: the library puts no blank line between it and the next table.
         begun = f"{text.rstrip(chr(10))}\n\n" if text.strip() else ""
-        return _unchanged(text, begun + tomlkit.dumps({outer: {name: wanted}}), way=way)
-    return _unchanged(text, tomlkit.dumps(document), way=way)
+        return begun + tomlkit.dumps({outer: {name: wanted}})
+    return tomlkit.dumps(document)
 
 
 def _drop_table(text: str, way: tuple[str, ...]) -> str:
@@ -466,9 +467,8 @@ def _drop_table(text: str, way: tuple[str, ...]) -> str:
     if not servers:
         del document[outer]
     left = tomlkit.dumps(document)
-    if left.endswith("\n\n") and not text.endswith("\n\n"):
-        left = left.rstrip("\n") + "\n"
-    return _unchanged(text, left, way=way)
+    is_longer = left.endswith("\n\n") and not text.endswith("\n\n")
+    return left.rstrip("\n") + "\n" if is_longer else left
 
 
 def _unchanged(before: str, after: str, *, way: tuple[str, ...]) -> str:

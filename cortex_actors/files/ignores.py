@@ -62,9 +62,11 @@ class Ignores:
         """Read the ignore files above the root, before a look at what is below."""
         above: list[tuple[str, GitIgnoreSpec]] = []
         for folder in repository(self._root):
-            names = (_EXCLUDE, ".gitignore") if os.path.lexists(_join(folder, ".git")) else ()
+            names = (
+                (_EXCLUDE, ".gitignore") if os.path.lexists(os.path.join(folder, ".git")) else ()
+            )
             for name in names or (".gitignore",):
-                spec = _spec(_join(folder, name))
+                spec = _spec(os.path.join(folder, name))
                 # A user follows a folder that git ignores: then its own rules count.
                 if spec and (folder == self._root or not _says(spec, self._root, folder)):
                     above.append((folder, spec))
@@ -80,9 +82,9 @@ class Ignores:
         if folder == self._root:
             return True
         names = set(files)
-        if ".git" in names and _is_worktree(_join(folder, ".git")):
+        if ".git" in names and _is_worktree(os.path.join(folder, ".git")):
             return False
-        spec = _spec(_join(folder, ".gitignore")) if ".gitignore" in names else None
+        spec = _spec(os.path.join(folder, ".gitignore")) if ".gitignore" in names else None
         if spec is not self._specs.get(folder):
             self._verdicts.clear()
             if spec is None:
@@ -118,7 +120,7 @@ class Ignores:
 def repository(root: str) -> list[str]:
     """Return the folders from the top of the repository that holds a root, to the root. Blocks."""
     folders = [root]
-    while not os.path.lexists(_join(folders[-1], ".git")):
+    while not os.path.lexists(os.path.join(folders[-1], ".git")):
         parent = os.path.dirname(folders[-1])
         if parent == folders[-1]:
             return [root]
@@ -134,8 +136,10 @@ def left_out(root: str, path: str) -> bool:
     for name in os.path.relpath(os.path.dirname(path), root).split(os.sep):
         if name in (os.curdir, ""):
             continue
-        folder = _join(folder, name)
-        inside = [each for each in (".git", ".gitignore") if os.path.isfile(_join(folder, each))]
+        folder = os.path.join(folder, name)
+        inside = [
+            each for each in (".git", ".gitignore") if os.path.isfile(os.path.join(folder, each))
+        ]
         if ignores.leaves_out(folder) or not ignores.enters(folder, inside):
             return True
     return False
@@ -193,11 +197,6 @@ def _is_worktree(path: str) -> bool:
             return b"/worktrees/" in opened.read(4096)
     except OSError:
         return False
-
-
-def _join(folder: str, name: str) -> str:
-    """Return the path of a name in a folder."""
-    return os.path.join(folder, name)
 
 
 #: Where Linux lists the mounts of this process.

@@ -37,7 +37,7 @@ from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.pipeline.resolution import Finished, Maker, Resolving, failed, finished, outdated
 from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, present, read
 from cortex_actors.render import fence, section
-from cortex_actors.render.section import PLACES, Formatter, Left, Present, Target, Targets, targets
+from cortex_actors.render.section import PLACES, Formatter, Present, Target, Targets, targets
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import projects
@@ -81,7 +81,7 @@ def named_by(project: Project, wish: ResolutionWish) -> Target:
     return Target(relative, _formatter(wish.path, relative, wish.agent))
 
 
-def refusal(project: Project, left: Left) -> str:
+def refusal(project: Project, left: Unwritten) -> str:
     """Return why a file was left alone, as a sentence."""
     return f"{posixpath.join(project.root, left.path)} {left.reason}"
 

@@ -7,7 +7,7 @@
     - Last session: The session table has moved to the new host. (2 d ago, #crm_01...)
     - To do: Take the old host out of the pool.
 
-Every note is one line that is data wherever it stands (`section.neutral`): it closes no section,
+Every note is one line that is data in any place (`section.neutral`): it closes no section,
 opens no fence, calls no file in and hides nothing. What reads as if it were to take an agent over
 is left out, and secrets are masked; both are looked for in the whole text, before it is shortened.
 The budget counts everything that is printed, as `recall --budget-tokens` does.
@@ -49,10 +49,10 @@ class Note:
     Attributes:
         kind: crumb, memory, document, principle or contradiction.
         id: that of the thing; a crumb has a note for each of its tasks.
-        line: the text, safe to stand anywhere.
+        line: the text, safe in any place.
         why: why it is here, in a word or two.
-        facts: what stands behind it in parentheses: whose it is, where, how old; without any its id
-            is not told either, because the note before it has that.
+        facts: what follows it in parentheses: whose it is, where, how old; without any its id is
+            left out too, because the note before it has that.
         score: that of a search; None where nothing was searched for.
 
     """
@@ -77,7 +77,7 @@ class Note:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """Notes under a title of ours; without one they stand right below the head."""
+    """Notes under a title of ours; without one they follow the head directly."""
 
     name: str
     title: str
@@ -158,7 +158,7 @@ def oppose(pair: Iterable[tuple[str, str]]) -> str | None:
 def compose(head: str, chapters: Iterable[Chapter], *, budget: int) -> Brief:
     """Return as many notes as a budget of tokens pays for: of each chapter the first, then more.
 
-    A note that has no room is passed over; a shorter one may still fit. `head` is what stands above
+    A note that has no room is passed over; a shorter one may still fit. `head` is the text above
     them: our words, or quoted ones.
     """
     wanted = list(chapters)

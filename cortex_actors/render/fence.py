@@ -1,16 +1,16 @@
 """The fence around the section that is ours, and everything that is done to a file's bytes.
 
-Two comments stand around it, each on a line of its own, the first with the hash of what was written
-between:
+Two comments enclose it, each on a line of its own, the first with the hash of what was written
+between them:
 
     <!-- cortex:begin v1 sha256=... -->
     <!-- cortex:end -->
 
-Whatever stands outside is a human's and comes through byte for byte: byte order mark, line ends,
+All text outside is a human's and comes through byte for byte: byte order mark, line ends,
 bytes that are no UTF-8. Which lines are ours is asked of the parser that reads the files, so that
 what is written is what is not read back; a mark in a code block is text like any other.
 
-A section that is new stands at the end, behind one blank line. A file without a final line end has
+A new section goes to the end, behind one blank line. A file without a final line end has
 none behind the section either: by that the section can be taken out again without a trace.
 
 Each function raises a refusal (`refusals.py`) that names `path` rather than guess.
@@ -44,7 +44,7 @@ NAMELESS = "the file"
 _BEGIN = "<!-- cortex:begin v{version} sha256={digest} -->"
 _END = "<!-- cortex:end -->"
 
-#: A mark of ours and what it says; whatever stands behind it is a human's.
+#: A mark of ours and what it says; all that follows it is a human's.
 _MARK = re.compile(rb"<!--\s*cortex:(?:begin|end)\b([^<>]{0,200}?)-->")
 _VERSION = re.compile(rb"\bv(\d{1,9})\b")
 _DIGEST = re.compile(rb"\bsha256=([0-9a-f]{64})\b")
@@ -57,15 +57,15 @@ _MARKED = frozenset({LineKind.TEXT, LineKind.OURS, LineKind.MANAGED})
 
 @dataclass(frozen=True, slots=True)
 class Fence:
-    """Where the section stands in a file, and what it says.
+    """The place of the section in a file, and what it says.
 
     Attributes:
         start: offset of the begin mark's first byte.
         end: offset behind the end mark's line end.
-        body: what stands between the marks, with LF at its line ends.
+        body: the text between the marks, with LF at its line ends.
         declared: the hash in the begin mark; empty when there is none.
         eol: the line end of the begin mark.
-        strays: what stands behind a mark on its line; no program has written that.
+        strays: text behind a mark on its line; no program has written that.
 
     """
 
@@ -103,7 +103,7 @@ def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
     if begins == [True, False] and what[at[0]] is LineKind.OURS:
         return _fence(data, found, begin=at[0], end=at[1], path=path)
     if len(at) > 1 and begins == [True, False] * (len(at) // 2):
-        if len(at) == 2:  # noqa: PLR2004 - one pair, but another tool's marks stand around it
+        if len(at) == 2:  # noqa: PLR2004 - one pair, but another tool's marks enclose it
             raise errors.BrokenSection.of(path, line=at[0] + 1)
         raise errors.TwoSections.of(path, count=len(at) // 2)
     # The first mark that has no counterpart.
@@ -143,7 +143,7 @@ def splice(
 
 
 def removed(data: bytes, *, path: str = NAMELESS) -> bytes:
-    """Return a file without our section: exactly what it was before, where nobody edited it."""
+    """Return a file without our section: exactly what it was before, if no one edited it."""
     fence = find(data, path=path)
     if fence is None:
         return data
@@ -163,7 +163,7 @@ def revision(data: bytes) -> str:
 
 
 def unfenced(data: bytes, *, path: str = NAMELESS) -> tuple[int, int, int] | None:
-    """Return where a resolved section without marks stands: offsets, and its line from 1."""
+    """Return the place of a resolved section without marks: offsets, and its line from 1."""
     if b"Resolved Knowledge" not in data:
         return None
     _read(data, path)
@@ -275,22 +275,17 @@ def _checked(data: bytes, body: bytes, *, base: bytes, path: str) -> bytes:
     except errors.BrokenSection:  # a comment that our begin mark has closed
         fence = None
     if fence is None:
-        raise errors.OpenBlock.of(path, line=_opened(_read(base, path)))
+        # The last line, from 1, that is neither code nor in a comment opens one.
+        what = enumerate(kinds(_read(base, path)), start=1)
+        line = max((n for n, kind in what if kind is not LineKind.OPAQUE), default=1)
+        raise errors.OpenBlock.of(path, line=line)
     if not fence.intact or fence.body != body:
         raise errors.InternalError(f"cannot write {path}: its section was not found again as it is")
     return data
 
 
-def _opened(found: Sequence[Line]) -> int:
-    """Return the last line, from 1, that is neither code nor in a comment: it opens one."""
-    what = kinds(found)
-    return max(
-        (n for n, kind in enumerate(what, start=1) if kind is not LineKind.OPAQUE), default=1
-    )
-
-
 def moved_out(data: bytes, written: bytes, *, path: str = NAMELESS) -> bytes:
-    """Return a file whose edits inside our section stand above it, as the human's text.
+    """Return a file whose edits inside our section are moved above it, as the human's text.
 
     Edits are the lines that are not in `written`, the section as it was written, with the empty
     ones between them; of one that is not known (empty) that is every line. The section itself is

@@ -1,6 +1,6 @@
 """A graph of principles in DOT, which Graphviz and others draw: boxes of text, and their links.
 
-Texts come from files that somebody else wrote. What is drawn of them is plain: one line without
+Texts come from files of other people. What is drawn of them is plain: one line without
 anything that could hide, turn around or end what is around it, and escaped for DOT.
 """
 

@@ -13,7 +13,6 @@ judged as what it is.
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from enum import IntEnum
@@ -64,7 +63,7 @@ _FORBIDDEN = (
     (ip_network("255.255.255.255/32"), "broadcast"),
     (ip_network("240.0.0.0/4"), "reserved"),
     (ip_network("192.0.0.0/24"), "reserved"),
-    (ip_network("64:ff9b:1::/48"), "a translation into IPv4 that nobody can check"),
+    (ip_network("64:ff9b:1::/48"), "a translation into IPv4 that cannot be checked"),
     (ip_network("2001::/32"), "a tunnel (Teredo) into IPv4"),
 )
 
@@ -244,12 +243,7 @@ def problem(url: str) -> str:
 
 def here(host: str) -> bool:
     """Tell whether a host is this machine, without asking a name server."""
-    if host.lower() == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
+    return host.lower() == "localhost" or reach(host) is Reach.LOOPBACK
 
 
 def _wrong(parts: SplitResult, host: str, port: int | None, how: str) -> str:

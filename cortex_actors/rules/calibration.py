@@ -149,8 +149,8 @@ class _ThresholdTrial:
     def __init__(self, pairs: Iterable[Decided], lexicon: Lexicon | None) -> None:
         self._lexicon = lexicon
         # Whether two claims share a slot, so that any likeness will do.
-        stand = partial(slots, lexicon=lexicon)
-        self._pairs = [(each, bool(stand(each.left) & stand(each.right))) for each in pairs]
+        topics = partial(slots, lexicon=lexicon)
+        self._pairs = [(each, bool(topics(each.left) & topics(each.right))) for each in pairs]
         self._known: dict[tuple[int, bool, bool], Relation] = {}
 
     def figures(self, thresholds: ConflictThresholds) -> Figures:

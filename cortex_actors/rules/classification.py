@@ -100,7 +100,9 @@ def classify(content: str, heading: str | None = None) -> Classification:
     domain = found.domains[0].name if found.domains else None
     title = _innermost(heading)
     is_title = BETWEEN not in (heading or "") or len(title) <= TITLE_LIMIT
-    tagged = _tagged(tags, title if is_title else "")
+    # The tags, then the heading in plain letters.
+    plain = _NOT_IN_TAG.sub("", title.lower()).strip() if is_title else ""
+    tagged = tuple(dict.fromkeys([*tags, plain] if plain else tags))[:MAX_TAGS]
     if not found.categories:
         return Classification(Category.FACT, tagged, domain)
     return Classification(
@@ -149,12 +151,6 @@ def _counted(table: Mapping[str, Iterable[str]], found: set[str]) -> tuple[Count
         if not found.isdisjoint(words)
     ]
     return tuple(sorted(spoken, key=lambda each: (-len(each.words), each.name)))
-
-
-def _tagged(tags: list[str], heading: str) -> tuple[str, ...]:
-    """Return the tags, then the heading in plain letters."""
-    title = _NOT_IN_TAG.sub("", heading.lower()).strip()
-    return tuple(dict.fromkeys([*tags, title] if title else tags))[:MAX_TAGS]
 
 
 #: Examples of a category that are averaged: one alone may be near by a word they share.

@@ -101,12 +101,7 @@ def components(items: Iterable[str], edges: Iterable[Pair]) -> list[tuple[str, .
     return found
 
 
-def clusters(
-    edges: Mapping[Pair, float],
-    rows: Mapping[str, NDArray[np.float32]],
-    *,
-    least: float = COHERENCE,
-) -> list[Cluster]:
+def clusters(edges: Mapping[Pair, float], rows: Mapping[str, NDArray[np.float32]]) -> list[Cluster]:
     """Return the clusters of a graph whose edges are cosines; an item without edges is in none.
 
     Takes the time of the edges, and for a chain that of each cut.
@@ -117,7 +112,7 @@ def clusters(
         some, level = waiting.pop()
         for members in components({each for edge in some for each in edge}, some):
             made = _cluster(members, rows)
-            if made.coherence >= least:
+            if made.coherence >= COHERENCE:
                 found.append(made)
                 continue
             inside = set(members)
@@ -207,33 +202,18 @@ def wider(one: Subject, other: Subject, *, is_close: bool, lexicon: Lexicon) -> 
     Fields count only for two that `is_close`: else they are merely other things.
     """
     left, right = read(one.claim, lexicon), read(other.claim, lexicon)
-    found = list(_shown(one, other, left, right, is_close=is_close, lexicon=lexicon))
-    return found[0] if len({each.is_first for each in found}) == 1 else None
-
-
-def _shown(
-    one: Subject,
-    other: Subject,
-    left: ClaimReading,
-    right: ClaimReading,
-    *,
-    is_close: bool,
-    lexicon: Lexicon,
-) -> Iterator[Wider]:
-    """Yield what shows that one says it for more."""
-    shown = [
+    by_words = [
         *_by_scope(one.claim.scope, other.claim.scope),
         *_by_place(left, right),
         *(_by_field(one.domains, other.domains) if is_close else ()),
     ]
-    for each in shown:
-        if _says(left, right) if each.is_first else _says(right, left):
-            yield each
-    for is_first, some, all_ in ((True, left, right), (False, right, left)):
-        more = _beyond(some, all_, lexicon)
-        if more:
-            named = ", ".join(more[:NAMED])
-            yield Wider(is_first, f"all that one says is said by the other, which adds {named}")
+    both = {True: (left, right), False: (right, left)}
+    found = [each for each in by_words if _says(*both[each.is_first])]
+    for is_first, (some, all_) in both.items():
+        if more := ", ".join(_beyond(some, all_, lexicon)[:NAMED]):
+            why = f"all that one says is said by the other, which adds {more}"
+            found.append(Wider(is_first, why))
+    return found[0] if len({each.is_first for each in found}) == 1 else None
 
 
 def _by_scope(one: str, other: str) -> Iterator[Wider]:

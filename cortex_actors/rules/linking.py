@@ -125,31 +125,20 @@ def _alike(
             return Link(left.id, right.id, kind, strength, Decider.RULES, found.reason)
     if said.relation is Relation.SAME:
         return _link(left, right, LinkType.REINFORCES, strength, said)
-    but = _differing(left, right, lexicon) if cosine >= thresholds.reinforces else ""
-    is_one = cosine >= thresholds.reinforces and not but
-    kind = LinkType.REINFORCES if is_one else LinkType.RELATED
-    return Link(left.id, right.id, kind, strength, Decider.RULES, _why(left, right, cosine) + but)
+    shared = sorted(left.domains & right.domains) or sorted(left.tags & right.tags)
+    why = f"alike: cosine {cosine:.2f}" + (f", both about {', '.join(shared)}" if shared else "")
+    if cosine < thresholds.reinforces:
+        return Link(left.id, right.id, LinkType.RELATED, strength, Decider.RULES, why)
+    # "Indent with tabs" and "indent with spaces" lie nearest of all; neither supports the other.
+    is_read = not (left.is_section or right.is_section)
+    one, other = (read(each.claim, lexicon) for each in (left, right))
+    but = differ(one, other, lexicon=lexicon) if is_read else None
+    kind, why = (
+        (LinkType.REINFORCES, why) if but is None else (LinkType.RELATED, f"{why}; but {but}")
+    )
+    return Link(left.id, right.id, kind, strength, Decider.RULES, why)
 
 
 def _link(left: Subject, right: Subject, kind: LinkType, strength: float, said: Judgement) -> Link:
     """Return a judgement as a link."""
     return Link(left.id, right.id, kind, strength, said.decider, said.reason)
-
-
-def _differing(left: Subject, right: Subject, lexicon: Lexicon) -> str:
-    """Return what two texts differ in that decides, however alike their words are; "" for nothing.
-
-    "Indent with tabs" and "indent with spaces" lie nearest of all, and neither supports the other.
-    """
-    if left.is_section or right.is_section:
-        return ""
-    one, other = (read(each.claim, lexicon) for each in (left, right))
-    found = differ(one, other, lexicon=lexicon)
-    return "" if found is None else f"; but {found}"
-
-
-def _why(left: Subject, right: Subject, cosine: float) -> str:
-    """Return why two are related, as far as it can be said."""
-    shared = sorted(left.domains & right.domains) or sorted(left.tags & right.tags)
-    about = f", both about {', '.join(shared)}" if shared else ""
-    return f"alike: cosine {cosine:.2f}{about}"

@@ -101,15 +101,27 @@ def propose(
     """Return what two statements may be to each other, or None; their order does not matter."""
     if " ".join(left.text.split()) == " ".join(right.text.split()):
         return None
-    found = features(left, right, cosine=cosine, lexicon=lexicon)
-    logits = {each.kind: _logit(found, each) for each in _models()}
-    why = _no_duplicate(left, right, found=found, lexicon=lexicon or standard())
-    barred = bars(left, right, found=found, lexicon=lexicon)
+    tables = lexicon or standard()
+    found = features(left, right, cosine=cosine, lexicon=tables)
+    counted = {
+        model.kind: {name: each * found[name].value for name, each in model.weights.items()}
+        for model in _models()
+    }
+    logits = {each.kind: each.intercept + sum(counted[each.kind].values()) for each in _models()}
+    # Two that differ in a fact, or of which one is against the other, are no duplicate however
+    # alike they are: real files have too few of these for the score to learn it.
+    why = next((found[name].words for name in _CLASHES if found[name].value), "")
+    if not why and _turned(read(left, tables), read(right, tables)) >= _HALF:
+        why = "one is against what the other says"
+    barred = bars(left, right, found=found, lexicon=tables)
     above = ((logits[each.kind] - _odds(each.threshold), each) for each in _models())
     for margin, model in sorted(above, key=lambda each: -each[0]):
         kind = ProposalKind.CONTRADICTION if why else model.kind
         if margin >= 0 and kind not in barred:
-            reasons = filter(None, (why, *_reasons(found, model)))
+            # The two things that speak most for it.
+            points = counted[model.kind]
+            most = sorted(points, key=lambda name: (-points[name], name))[:2]
+            reasons = filter(None, (why, *(found[e].words for e in most if points[e] > 0)))
             score = 1 / (1 + math.exp(-logits[kind]))
             return Proposal(kind, score, "; ".join(dict.fromkeys(reasons)))
     return None
@@ -185,18 +197,6 @@ def _turned(one: ClaimReading, other: ClaimReading) -> float:
     both = one.stems.keys() & other.stems.keys()
     turned = sum((one.stems[e] in _AGAINST) is not (other.stems[e] in _AGAINST) for e in both)
     return turned / max(1, min(len(one.stems), len(other.stems)))
-
-
-def _no_duplicate(
-    left: Claim, right: Claim, *, found: Mapping[str, Feature], lexicon: Lexicon
-) -> str:
-    """Return why two statements are no duplicate however alike they are, or nothing.
-
-    Real files have too few of these for the score to learn it.
-    """
-    clash = next((found[name].words for name in _CLASHES if found[name].value), "")
-    is_turned = _turned(read(left, lexicon), read(right, lexicon)) >= _HALF
-    return clash or ("one is against what the other says" if is_turned else "")
 
 
 def _numbers_differ(left: ClaimReading, right: ClaimReading) -> list[str]:
@@ -304,18 +304,5 @@ def _models() -> tuple[_Model, ...]:
     )
 
 
-def _logit(found: Mapping[str, Feature], model: _Model) -> float:
-    return model.intercept + sum(
-        weight * found[name].value for name, weight in model.weights.items()
-    )
-
-
 def _odds(score: float) -> float:
     return math.log(score / (1 - score))
-
-
-def _reasons(found: Mapping[str, Feature], model: _Model) -> list[str]:
-    """Return the two things that speak most for a proposal."""
-    counted = {name: weight * found[name].value for name, weight in model.weights.items()}
-    most = sorted(counted, key=lambda name: (-counted[name], name))[:2]
-    return [found[name].words for name in most if counted[name] > 0]

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.text.hazards import mask_secrets
-from cortex_actors.text.summary import sentences
+from cortex_actors.text.summary import sentences, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -94,8 +94,8 @@ def condense(lines: Sequence[str], *, folder: str = "") -> Essence:
     # Masked as a whole: a secret that is cut has no shape any more.
     asked, answered = (mask_secrets(said.get(role, "")).text for role in ("user", "assistant"))
     return Essence(
-        _cut(asked, REQUEST),
-        _cut(" ".join(sentences(answered)[:SENTENCES]), ANSWER),
+        shorten(" ".join(asked.split()), REQUEST),
+        shorten(" ".join(" ".join(sentences(answered)[:SENTENCES]).split()), ANSWER),
         tuple(files)[:FILES],
     )
 
@@ -143,9 +143,3 @@ def _shown(path: str, folder: str) -> str:
     """Return a path from the folder where it lies in it; the last ones of what is long."""
     inside = folder and path.startswith(f"{folder.rstrip('/')}/")
     return (posixpath.relpath(path, folder) if inside else path)[-200:]
-
-
-def _cut(text: str, most: int) -> str:
-    """Return a text on one line, at most so many characters of it."""
-    line = " ".join(text.split())
-    return line if len(line) <= most else f"{line[: most - 1].rstrip()}\u2026"

@@ -54,7 +54,7 @@ _KNOWN_CODE = _KNOWN | _WORDS["code"]
 #: Words with which headings say what a rule is about, and stems of such words.
 _ABOUT = _WORDS["headings"] | _STACKS.keys() | set[str]().union(*_TOPICS.values())
 
-#: Stem -> the one that stands for it, where several words mean one thing.
+#: Stem -> the one used in its place, where several words mean one thing.
 _MEANS = {
     stem(word): stem(words.split()[0])
     for words in _TABLE["synonyms"]["words"]
@@ -119,9 +119,9 @@ def standalone(
     *,
     names: Collection[str] = (),
 ) -> Standalone:
-    """Return a statement as a rule that stands alone, or why it is none; linear in its text.
+    """Return a statement as a rule that is understood alone, or why it is none; linear in its text.
 
-    `heading` is what it stands under, outermost first, `kind` what the parser found it to be (None:
+    `heading` is what is above it, outermost first, `kind` what the parser found it to be (None:
     that is not known), and `names` those of the projects that say it, hashable.
     """
     text = _PATTERNS["cited"].sub("", " ".join(text[: 5 * MOST].split()))
@@ -237,7 +237,7 @@ def _cleaned(text: str) -> str:
 
 
 def _no_rule(plain: str, heading: str | None, *, kind: StatementKind | None) -> str | None:
-    """Return why a text tells nobody to do something, by itself; None if it does."""
+    """Return why a text gives no order by itself; None if it gives one."""
     if kind in {None, StatementKind.FACT}:
         # What was read by an older parser.
         kind = kind_of(plain, (heading or "").split(BETWEEN))
@@ -282,7 +282,7 @@ def _needed(plain: str, heading: str | None) -> tuple[str, bool]:
         if telling & own or is_said or (telling and telling <= about):
             return "", True
         if words:
-            # Words that nobody else uses name what only that file has.
+            # Words that no other project uses name what only that file has.
             is_known = all(not _ABOUT.isdisjoint((word, stem(word))) for word in words)
             # A file of one heading has its own name there.
             return ("", True) if len(parts) == 1 and _ABOUT.isdisjoint(words) else (title, is_known)

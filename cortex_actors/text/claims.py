@@ -127,7 +127,7 @@ def _numeric(version: str) -> float:
 
 
 def _last(version: str) -> float:
-    """Return the last release a version stands for: 3.11 is all of 3.11.x."""
+    """Return the last release that a version means: 3.11 is all of 3.11.x."""
     parts = version.split(".")
     step = {1: _MAJOR, 2: 1e3}.get(len(parts), 1)
     return _numeric(version) + step - 1
@@ -208,7 +208,7 @@ class ClaimPosition:
 
     @property
     def stand(self) -> frozenset[str]:
-        """What it stands for or against; empty where it wants several."""
+        """What it is for or against; empty where it wants several."""
         if len(self.wanted) > 1:
             return frozenset()
         return self.wanted or frozenset(f"no {each}" for each in self.forbidden)
@@ -316,7 +316,7 @@ class ClaimReading:
 
 @lru_cache(maxsize=KEPT)
 def read(claim: Claim, lexicon: Lexicon) -> ClaimReading:
-    """Return what a statement says; what stands above it only tells of what it speaks."""
+    """Return what a statement says; what is above it only says what it is about."""
     said = wording(claim.text)
     turned = senses(said, lexicon)
     label = frozenset(lexicon.synonyms.get(each, each) for each in label_of(said.words))
@@ -543,7 +543,7 @@ def _opening(words: Sequence[Word]) -> Iterator[int]:
 
 
 def _tells(words: Sequence[Word], number: int, lexicon: Lexicon) -> bool:
-    """Whether a word stands where a statement says for what it holds: "for Python", "UI code"."""
+    """Whether a word is where a statement says for what it holds: "for Python", "UI code"."""
     if words[number].code:
         return False
     before = words[max(0, number - 3) : number]

@@ -1,8 +1,8 @@
-"""A document to passages: which headings each stands under, what is text and what is code.
+"""A document to passages: which headings are above each, what is text and what is code.
 
 A passage begins at every heading of the levels 1 to 4; what only looks like one inside code or a
 comment is none. The front matter is left off, its tags are kept; comments are left out, because
-nobody sees them, and so is the section that we write into instruction files ourselves.
+no reader sees them, and so is the section that we write into instruction files ourselves.
 
 Passages of a document to pieces of a size that can be found and read.
 
@@ -14,7 +14,7 @@ than a piece should be goes into its neighbour, so that nothing a document says 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from cortex_actors.text.markdown import Line, ScannedLine
 
 
-#: Raised with every change of what comes of a document: what was read before is then read anew.
+#: Raised with every change of what comes of a document: what was read before is then read again.
 READ_AS = 1
 
 #: The deepest level of a heading that begins a passage.
@@ -37,23 +37,19 @@ DEEPEST = 4
 _HEADING, _LANGUAGE = 200, 40
 
 
-@dataclass(slots=True)
-class DocumentRun:
-    """A run of a document: paragraphs, or one block of code, below some headings.
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One piece of a document: what it says, and what it points at.
 
-    `headings` are outermost first, the document's title left out.
+    `headings` are outermost first, the document's title left out. `text` has no blanks around it;
+    the lines of code are as they are in the file.
     """
 
     headings: tuple[str, ...]
+    text: str
     is_code: bool = False
     language: str | None = None
-    lines: list[str] = field(default_factory=list)
-
-    @property
-    def text(self) -> str:
-        """What it says; the lines of code as they stand, those of text without blanks around."""
-        whole = "\n".join(self.lines)
-        return whole.strip("\n") if self.is_code else whole.strip()
+    refs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +58,7 @@ class ParsedDocument:
 
     title: str
     tags: tuple[str, ...]
-    passages: tuple[DocumentRun, ...]
+    passages: tuple[Piece, ...]
 
 
 def document(data: bytes, *, path: str) -> ParsedDocument:
@@ -76,10 +72,11 @@ def document(data: bytes, *, path: str) -> ParsedDocument:
     reader = _DocumentReader()
     for line in _said(text, front):
         reader.read(line)
+    reader.begin()
     return ParsedDocument(
         title=reader.title or PurePath(path).stem or path,
         tags=markdown.tags("\n".join(line.text for line in text[:front])),
-        passages=tuple(each for each in reader.found if each.text),
+        passages=tuple(reader.found),
     )
 
 
@@ -88,7 +85,7 @@ def _said(text: Sequence[Line], front: int) -> Iterator[str | None]:
     ours = {
         number: stretch.end
         for number, stretch in markdown.marked_stretches(text).items()
-        if stretch.whose is markdown.Whose.OURS
+        if stretch.kind is markdown.LineKind.OURS
     }
     number = front
     while number < len(text):
@@ -98,11 +95,13 @@ def _said(text: Sequence[Line], front: int) -> Iterator[str | None]:
 
 
 class _DocumentReader:
-    """Where a reader stands: under which headings, in text or in code."""
+    """The state of a reader: under which headings, in text or in code."""
 
     def __init__(self) -> None:
         self.title = ""
-        self.found: list[DocumentRun] = [DocumentRun(())]
+        self.found: list[Piece] = []
+        #: What the next lines belong to, without its text yet; and the lines of it.
+        self._now, self._lines = Piece((), ""), list[str]()
         self._scanner = Scanner()
         self._open: list[Heading] = []
         #: The line above, while it may be a heading that the next one underlines.
@@ -117,29 +116,29 @@ class _DocumentReader:
         if row.part is TextPart.COMMENT or _is_comment(row):
             return
         if row.part is TextPart.FENCE:
-            self._begin(is_code=True, language=_language(row.rest))
+            self.begin(is_code=True, language=_language(row.rest))
         elif row.part is TextPart.FENCE_END:
-            self._begin()
+            self.begin()
         elif row.inside:
-            if not self.found[-1].is_code:
-                self._begin(is_code=True)
-            self.found[-1].lines.append(text.rstrip())
+            if not self._now.is_code:
+                self.begin(is_code=True)
+            self._lines.append(text.rstrip())
         else:
-            # Take a line that is no code: a heading, or what stands below one.
-            if self.found[-1].is_code:
+            # Take a line that is no code: a heading, or what is below one.
+            if self._now.is_code:
                 # A line left of the list item ends the fence inside.
-                self._begin()
+                self.begin()
             alone = not row.depth and not row.goes_on
             title = heading(text) if alone and row.part is TextPart.TEXT else None
             below = underlined(self._above, text) if self._above else None
             if title is None and below is not None:
-                self.found[-1].lines.pop()
+                self._lines.pop()
             title = title or below
             self._above = text if alone and title is None and text.strip() else ""
             if title is not None and title.level <= DEEPEST:
                 self._enter(title)
             else:
-                self.found[-1].lines.append(text.rstrip())
+                self._lines.append(text.rstrip())
 
     def _enter(self, title: Heading) -> None:
         """Come to a heading; the first of level 1 is the title of it all."""
@@ -150,12 +149,15 @@ class _DocumentReader:
             self.title = said
         else:
             self._open.append(Heading(title.level, said))
-        self._begin()
+        self.begin()
 
-    def _begin(self, *, is_code: bool = False, language: str | None = None) -> None:
-        """Begin another passage."""
+    def begin(self, *, is_code: bool = False, language: str | None = None) -> None:
+        """End what was read, and begin another passage: paragraphs, or one block of code."""
+        whole = "\n".join(self._lines)
+        if text := whole.strip("\n") if self._now.is_code else whole.strip():
+            self.found.append(replace(self._now, text=text))
         under = tuple(each.text for each in self._open if each.text)
-        self.found.append(DocumentRun(under, is_code, language))
+        self._now, self._lines = Piece(under, "", is_code, language), []
 
 
 def _is_comment(row: ScannedLine) -> bool:
@@ -193,18 +195,7 @@ _BETWEEN = re.compile(r"\n[ \t]*\n+")
 _CUTS = (re.compile(r"\n"), re.compile(r"[.!?]\s"), re.compile(r"\s"))
 
 
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """One piece of a document: what it says, and what it points at."""
-
-    headings: tuple[str, ...]
-    text: str
-    is_code: bool = False
-    language: str | None = None
-    refs: tuple[str, ...] = ()
-
-
-def pieces(passages: Iterable[DocumentRun]) -> list[Piece]:
+def pieces(passages: Iterable[Piece]) -> list[Piece]:
     """Return the pieces of a document, in its order; linear."""
     found = [piece for each in _whole(passages) for piece in _split(each)]
     return [replace(each, refs=refs(each.text)) for each in found]
@@ -221,14 +212,13 @@ def refs(text: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(each[:_LONGEST] for each in said if each))[:REFS]
 
 
-def _whole(passages: Iterable[DocumentRun]) -> list[Piece]:
+def _whole(passages: Iterable[Piece]) -> list[Piece]:
     """Return passages as pieces of any length; what is too short goes into a neighbour.
 
     That is the one before it, under the same headings or above them, or else the one behind it.
     """
     found: list[Piece] = []
-    for each in passages:
-        piece = Piece(each.headings, each.text, each.is_code, each.language)
+    for piece in passages:
         before = found[-1] if found else None
         if (
             before is not None
@@ -253,7 +243,7 @@ def _beside(before: Piece, piece: Piece) -> bool:
 
 
 def _shared(left: Piece, right: Piece) -> tuple[str, ...]:
-    """Return the headings that two pieces stand under both."""
+    """Return the headings that are above both of two pieces."""
     count = 0
     for one, other in zip(left.headings, right.headings, strict=False):
         if one != other:

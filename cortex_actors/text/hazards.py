@@ -32,7 +32,7 @@ lets rules that forbid such things pass.
 Why a text is never spread to other projects before a person has said that it may be.
 
 Quarantine keeps back what looks like an attack (`suspicion`). This is asked once more where a text
-would become a principle, speak in every project, and be read by every agent, and it is told more
+would become a principle, speak in every project, and be read by every agent, and it answers more
 easily: it holds for whatever is dangerous when it is wrong (credentials that are moved, programs
 that are fed from a pipe, addresses that are obeyed, markup, code that breaks its reader). A false
 alarm costs one look; a rule that forbids such things passes. What a person approved for use in one
@@ -41,7 +41,7 @@ project has to be approved for all of them as well.
 Whether a text is what tools and templates write into every instruction file.
 
 "This file provides guidance to Claude Code (claude.ai/code) when working with code in this
-repository." stands in every fifth one: it is true wherever it stands and says nothing. Kept like
+repository." is in every fifth one: it is true everywhere and says nothing. Kept like
 any other text, but its evidence weighs little, or it would be what most projects agree on.
 """
 
@@ -74,7 +74,7 @@ _TABLE = table("secrets")
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One kind of secret and where it stands: the group `value` of the pattern."""
+    """One kind of secret and its place: the group `value` of the pattern."""
 
     kind: str
     anchors: tuple[str, ...]
@@ -87,7 +87,7 @@ class Shape:
     value: re.Pattern[str] | None = None
 
     def matches(self, text: str) -> Iterator[re.Match[str]]:
-        """Yield each match with a `value` that stands behind the right thing."""
+        """Yield each match with a `value` that follows the right thing."""
         for begun in self.pattern.finditer(text):
             if self._follows(text, begun.start()):
                 found = begun if self.value is None else self.value.match(text, begun.end())
@@ -95,14 +95,14 @@ class Shape:
                     yield found
 
     def _follows(self, text: str, place: int) -> bool:
-        """Tell whether a match that begins there stands behind the right thing."""
+        """Tell whether a match that begins there follows the right thing."""
         if self.before is None:
             return place == 0 or not text[place - 1].isalnum()
         return self.before.search(text, max(0, place - BEFORE), place) is not None
 
 
 def _shape(kind: str, anchors: str, **given: str) -> Shape:
-    """Return a shape of the table: a key, or a value that is told by what stands around it."""
+    """Return a shape of the table: a key, or a value that is known by the text around it."""
     some = {name: expression(each, _TABLE["parts"]) for name, each in given.items()}
     pattern, words = some["pattern"], tuple(anchors.split())
     if "value" not in some and "(?P<value>" not in pattern:
@@ -121,8 +121,8 @@ SHAPES: Mapping[str, tuple[Shape, ...]] = {
 #: Hex digits of a fingerprint: enough to tell secrets apart, too few to guess one by trying.
 FINGERPRINT_DIGITS = 16
 
-#: Words that stand for a secret in an example; whoever writes only these, a few digits and signs
-#: has none. Read without going back, the longest first, so that no text makes it slow.
+#: Words in place of a secret in an example; a value of only these, a few digits and signs
+#: is none. Read without going back, the longest first, so that no text makes it slow.
 _EXAMPLE = re.compile(
     rf"(?>{'|'.join(sorted(_TABLE['examples'].split(), key=len, reverse=True))}"
     r"|[\W_]|\d{1,4}(?!\d)|12345\d*)*+",
@@ -130,7 +130,7 @@ _EXAMPLE = re.compile(
 )
 
 #: What says that a program or a reader fills the value in: variables, templates, masks, gaps. A
-#: character that nobody sees is written in braces, too, and hides nothing by that.
+#: character that no one sees is written in braces, too, and hides nothing by that.
 _FILLED_IN = re.compile(
     r"\A[<{]|\A\[\w|\[secret: ?|<[^<>\s]*>|(?<!\\[ux])\{[^{}]*\}|\A\$[\w:]+\Z|\$[({]"
     r"|%\(|%\w{3,}%|\*{3}|\.{3}|\u2026|x{6}|your[_-]|placeholder|changeme|\[\^?(?:\w-\w|\\)",
@@ -146,7 +146,7 @@ _CODE = re.compile(
     r"|#(?:[0-9a-fA-F]{3,4}){1,2}\Z"
 )
 
-#: Names of variables in capitals, which stand for a password in a command or an address.
+#: Names of variables in capitals, used for a password in a command or an address.
 _VARIABLE = re.compile(r"[A-Z]{2,}(?:_[A-Z]+)+")
 
 #: What closes a bracket or quote at the end of a value, with the marks of a sentence behind it.
@@ -162,7 +162,7 @@ _REST = re.compile(r"\S*")
 #: Signs of a chosen password that names, versions and paths have not, and its fewest signs in all.
 _SIGN, CHOSEN = re.compile(r"[^\w\s./:,'-]"), 6
 
-#: One letter so often in a row that nobody has drawn it by chance.
+#: One letter so often in a row that it was not drawn by chance.
 _RUN = re.compile(r"(.)\1{7}")
 
 #: Different letters a random value has at least.
@@ -189,7 +189,7 @@ _HEX = re.compile(r"[0-9a-fA-F]+")
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret that stands in a text.
+    """A secret in a text.
 
     Attributes:
         kind: whose key it is, in lower case with hyphens.
@@ -342,7 +342,7 @@ def _is_random(value: str) -> bool:
 
 
 def _is_password(match: re.Match[str], value: str) -> bool:
-    """Tell whether what stands where a password stands is one somebody chose."""
+    """Tell whether a value in the place of a password is one that a person chose."""
     user = match.groupdict().get("user")
     is_name = _VARIABLE.fullmatch(value) is not None
     return value != user and not is_name and _is_given(value) and not _EXAMPLE.fullmatch(value)
@@ -361,7 +361,7 @@ _RULES: tuple[tuple[tuple[Shape, ...], Callable[[re.Match[str], str], bool]], ..
     (SHAPES["in_addresses"], _is_password),
 )
 
-#: Words, one of which stands wherever a shape matches: asked for once, whatever shapes share them.
+#: Words, one of which is in each match of a shape: asked for once, whatever shapes share them.
 _ANCHORS = frozenset(anchor for shapes, _ in _RULES for one in shapes for anchor in one.anchors)
 
 
@@ -369,7 +369,7 @@ def cleared(text: str, *, what: str, redact: bool | None = False) -> str:
     """Return a text that holds no secret: as it was, or masked where `redact` is set.
 
     Raises `Refused` otherwise, which names the kind and the place of each secret and never the
-    secret itself; `what` says whose text it is. None for `redact`: nobody can ask for it there.
+    secret itself; `what` says whose text it is. None for `redact`: it cannot be asked for there.
     """
     found = mask_secrets(text)
     if not found.secrets or redact:
@@ -380,7 +380,7 @@ def cleared(text: str, *, what: str, redact: bool | None = False) -> str:
 
 
 def _place(text: str, secret: Secret) -> str:
-    """Return which kind of secret stands where, counted from 1."""
+    """Return the kind of a secret and its place, counted from 1."""
     before = text[: secret.start]
     line, column = before.count("\n") + 1, secret.start - (before.rfind("\n") + 1) + 1
     return f"a secret ({secret.kind}) in line {line} at character {column}"
@@ -426,7 +426,7 @@ _LETTERS = 8_192
 #: Control characters that text files hold: tab, line feed, form feed, carriage return.
 _PLAIN = frozenset("\t\n\f\r")
 
-#: Categories nobody sees: format, private use, unassigned, surrogate, control, separators of lines.
+#: Categories no one sees: format, private use, unassigned, surrogate, control, separators of lines.
 _UNSEEN = frozenset({"Cf", "Co", "Cn", "Cs", "Cc", "Zl", "Zp"})
 
 #: Code points of other categories that leave a blank or nothing: joiners and fillers of Hangul and
@@ -436,7 +436,7 @@ _IGNORABLE = re.compile(
     "\U000e0100-\U000e01ef]"
 )
 
-#: Of category Cf and drawn all the same: signs that stand above the number after them.
+#: Of category Cf and drawn all the same: signs that are drawn above the number after them.
 _DRAWN = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
 
 #: Unassigned in Unicode 14 and no secret: later emoji and ideographs.
@@ -490,10 +490,10 @@ _BY_CATEGORY = {
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """A code point nobody sees.
+    """A code point no one sees.
 
     Attributes:
-        start: where it stands, in code points from the beginning of the text.
+        start: its place, in code points from the beginning of the text.
         code: its number.
         what: what kind of thing it is, in plain words.
 
@@ -559,7 +559,7 @@ def told(found: Sequence[Hidden]) -> str:
 
 @lru_cache(maxsize=_LETTERS)
 def _is_suspect(letter: str) -> bool:
-    """Tell whether a letter has to be looked at where it stands."""
+    """Tell whether a letter has to be looked at in its place."""
     if letter in _PLAIN or letter in _DRAWN:
         return False
     category = unicodedata.category(letter)
@@ -588,12 +588,12 @@ def _between_cells(text: str) -> frozenset[int]:
 
 
 def _is_needed(text: str, place: int) -> bool:
-    """Tell whether a letter nobody sees does there what it is for."""
+    """Tell whether a letter no one sees does there what it is for."""
     letter = text[place]
     before = text[place - 1] if place else ""
     after = text[place + 1 : place + 2]
     if letter in (_JOINER, _NON_JOINER):
-        # Whether a joiner stands between emoji, or behind a letter of a script that joins.
+        # Whether a joiner is between emoji, or behind a letter of a script that joins.
         if _JOINING.match(before):
             return letter == _JOINER or _JOINING.match(after) is not None
         return letter == _JOINER and _is_picture(before) and _is_picture(after)
@@ -615,7 +615,7 @@ def _is_right_to_left(letter: str) -> bool:
 
 
 def _selects(letter: str, before: str, after: str) -> bool:
-    """Tell whether a variation selector stands behind something that has variants."""
+    """Tell whether a variation selector follows something that has variants."""
     if "\u180b" <= letter <= "\u180f":
         return _MONGOLIAN.match(before) is not None
     if letter >= "\U000e0100":
@@ -656,7 +656,7 @@ _FORBIDS = patterns("attacks")["forbids"]
 
 
 class Sign(NamedTuple):
-    """One shape of an attack, and what a person is told of it."""
+    """One shape of an attack, and what a person reads about it."""
 
     told: str
     pattern: re.Pattern[str]
@@ -680,7 +680,7 @@ def _signs(name: str) -> tuple[Sign, ...]:
     )
 
 
-#: The first that is met is told.
+#: The first that is met is reported.
 SIGNS = _signs("attacks")
 
 
@@ -699,7 +699,7 @@ def suspicion(text: str) -> str | None:
 
 
 def _lines(text: str) -> list[str]:
-    """Return a text line by line, where commands stand, and once as a reader takes it in."""
+    """Return a text line by line, as commands are written, and once as a reader takes it in."""
     plain = unicodedata.normalize("NFKC", text[:LOOKED_AT]).lower().replace("\u2019", "'")
     lines = [" ".join(line.split()) for line in plain.splitlines()]
     return [*lines, " ".join(lines)] if len(lines) > 1 else lines
@@ -708,7 +708,7 @@ def _lines(text: str) -> list[str]:
 def _first_sign(
     some: Iterable[Sign], lines: Sequence[str], *, is_forbidden: Callable[[str, int], bool]
 ) -> str | None:
-    """Return what is told of the first sign that a line has and does not forbid."""
+    """Return what is reported of the first sign that a line has and does not forbid."""
     for sign in some:
         for line in lines:
             if sign.anchors.search(line) and any(
@@ -726,7 +726,7 @@ _REMEMBERED = 8_192
 #: thought.
 _WARNS, _TURNS = patterns("wary")["warns"], patterns("wary")["turns"]
 
-#: The first that is met is told.
+#: The first that is met is reported.
 _SIGNS = _signs("wary")
 
 
@@ -746,7 +746,7 @@ def wary(text: str) -> str | None:
 
 
 def _is_forbidden(line: str, at: int) -> bool:
-    """Tell whether the words before a place forbid what stands there, and nothing turns that."""
+    """Tell whether the words before a place forbid what is there, and nothing turns that."""
     found = _WARNS.search(line, max(0, at - _BEFORE), at)
     return found is not None and _TURNS.search(found["between"]) is None
 

@@ -41,14 +41,14 @@ _TWO = "  "
 
 @dataclass(slots=True)
 class _Part:
-    """A value, with where it stands in the text."""
+    """A value, with its place in the text."""
 
     start: int
     end: int
     value: Any
     #: Of an object or a list: key or number, where the entry begins (with its key), its value.
     entries: list[tuple[str | int, int, _Part]] = field(default_factory=list)
-    #: Where the comma behind each entry stands; -1 for none.
+    #: The place of the comma behind each entry; -1 for none.
     commas: list[int] = field(default_factory=list)
 
 
@@ -61,10 +61,10 @@ def read(text: str, *, path: str = "the text") -> Any:  # noqa: ANN401 - whateve
 
 
 def put(text: str, way: Way, *, value: object, path: str = "the text") -> str:
-    """Return a text in which a value stands at its place, once; `way` ends in a key or a number.
+    """Return a text that has a value at its place, once; `way` ends in a key or a number.
 
     Objects on the way are made; a number that is the length of its list appends an item. Raises
-    `BadInput` for a text that cannot be read, or where something else stands on the way.
+    `BadInput` for a text that cannot be read, or has something else on the way.
     """
     top = _parsed(text, path)
     if top.start == top.end:
@@ -197,7 +197,7 @@ def _parsed(text: str, path: str) -> _Part:
 
 
 class _Unexpected(Exception):
-    """Something else stands where a text is read; its text says what should."""
+    """Something else is in the place that is read; its text says what should be."""
 
     def __init__(self, at: int, wanted: str) -> None:
         super().__init__(wanted)

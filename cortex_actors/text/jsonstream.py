@@ -24,7 +24,7 @@ _DECODER: Final = json.JSONDecoder()
 
 
 class PlacedRecord(NamedTuple):
-    """A record and where it stands, in words."""
+    """A record and its place, in words."""
 
     place: str
     #: The collection it is in; empty for another key of the object.
@@ -83,11 +83,11 @@ class _Text:
                 return ""
 
     def expect(self, character: str) -> None:
-        """Pass over a character. Raises `BadInput` where another one stands."""
+        """Pass over a character. Raises `BadInput` for another one."""
         found = self.peek()
         if found != character:
-            stands = f"{found!r} stands there" if found else "the file ends there"
-            raise BadInput(f"{character!r} was expected, and {stands}: is the file complete?")
+            there = f"{found!r} is there" if found else "the file ends there"
+            raise BadInput(f"{character!r} was expected, and {there}: is the file complete?")
         self._at += 1
 
     def names(self) -> Iterator[str]:
@@ -122,7 +122,7 @@ class _Text:
                 return found
 
     def _more(self) -> bool:
-        """Take the next piece and let go of what was read; False at the end."""
+        """Take the next piece and drop what was read; False at the end."""
         chunk = next(self._chunks, "")
         self._held, self._at = self._held[self._at :] + chunk, 0
         return bool(chunk)

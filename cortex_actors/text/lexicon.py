@@ -4,7 +4,7 @@ They are data (`rules/tables/*.toml`) and a home's `rules.toml` adds to them: se
 
 A statement's words as rules compare them: without markup, in lower case, by their stems.
 
-What stands in backticks is code: its words keep their spelling and count as names. Everything here
+Text in backticks is code: its words keep their spelling and count as names. Everything here
 is linear in the text.
 
 English words that hold a sentence together and say nothing of what it is about.
@@ -22,7 +22,7 @@ about ports; here a keyword is a whole word or its plain inflection (test, tests
 Which words of a statement it wants, which it forbids, and which it ties to a condition.
 
 A word is against what follows it ("never use tabs"), what follows a word of contrast is unwanted
-beside what stands before it ("spaces over tabs"), and what may be only under a condition is neither
+beside what is before it ("spaces over tabs"), and what may be only under a condition is neither
 wanted nor forbidden as such. The words that turn a statement are a table (`tables/words.toml`).
 """
 
@@ -90,7 +90,7 @@ _SHORTEST = 3
 _STEMS, _TEXTS = 20_000, 256
 
 
-#: What stands for a part in a pattern of a table.
+#: The place of a part in a pattern of a table.
 _PART = re.compile(r"\{([a-z_]+)\}")
 
 
@@ -102,7 +102,7 @@ def table(name: str, *, package: str = "text") -> dict[str, Any]:
 
 
 def expression(written: str, parts: Mapping[str, str]) -> str:
-    """Return a pattern of a table: its lines as one, with the parts that `{name}` stands for."""
+    """Return a pattern of a table: its lines as one, with the parts that `{name}` names."""
     lines = written.split("\n")
     whole = "".join(map(str.strip, lines)) if len(lines) > 1 else written
     return _PART.sub(lambda found: expression(parts[found[1]], parts), whole)
@@ -116,19 +116,19 @@ def patterns(name: str, *, package: str = "text") -> dict[str, re.Pattern[str]]:
     return {key: re.compile(expression(written, parts)) for key, written in found}
 
 
-#: Endings that inflect a word, the longest first: (ending, what stands there instead).
+#: Endings that inflect a word, the longest first: (ending, what replaces it).
 _ENDINGS: tuple[tuple[str, str], ...] = tuple((a, b) for a, b in table("keywords")["endings"])
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One word or sign of a text, with where it stands in the plain text."""
+    """One word or sign of a text, with its place in the plain text."""
 
     text: str
     stem: str
     start: int
     end: int
-    #: Which of the text's backticked spans it stands in, from 1; 0 for prose.
+    #: Which of the text's backticked spans it is in, from 1; 0 for prose.
     code: int = 0
     #: Whether it is written as names are: a capital within a sentence, or inside the word.
     proper: bool = False
@@ -264,11 +264,11 @@ class Lexicon:
         cues: kind of cue -> its words (`rules/tables/words.toml` says what each does).
         commands: words with which a command line begins.
         light: stems of no weight when contents are compared.
-        synonyms: stem -> the stem that stands for it.
+        synonyms: stem -> the stem that is used for it.
         antonyms: word -> its opposites.
         distinct: word -> words that make another statement of one that has it, opposites included.
         scopes: dimension -> word -> value.
-        place: what stands before and after a scope's words, and scopes headings do not tell.
+        place: what is before and after a scope's words, and scopes headings do not tell.
         alternatives: stem -> what is chosen, and the word of the table for that choice.
         versions: word -> the thing whose version a number after it is.
         services: stems of what listens on a port.
@@ -467,7 +467,7 @@ _SHORTENED = frozenset({"e.g", "i.e", "etc", "vs", "cf"})
 #: Between two verbs of one clause: the second one is under what the first is under.
 _JOINING = frozenset({"or", "and", "to", "nor", ",", "oder", "und", "/"})
 
-#: How many words an auxiliary stands before its participle at most: "must not ever be used".
+#: How many words an auxiliary is before its participle at most: "must not ever be used".
 _NEAR = 4
 
 _BEING = frozenset("is are be was were being been get gets stays stay must should may can".split())
@@ -503,7 +503,7 @@ class _Walk:
         self._cues = lexicon.cues
         self._senses = [Sense.WANTED] * len(words)
         self._now = Sense.WANTED
-        #: Where the clause began, where its "not" stands, and where a "prefer" or an "only" does.
+        #: Where the clause began, where its "not" is, and where a "prefer" or an "only" does.
         self._began = 0
         self._against = -1
         self._preferring = -1
@@ -575,7 +575,7 @@ class _Walk:
         return True
 
     def _passive(self, number: int, text: str) -> bool:
-        """Turn what stands before a participle: "comments are forbidden", "are not needed"."""
+        """Turn what is before a participle: "comments are forbidden", "are not needed"."""
         if text in self._cues["forbidden"] and not self._is_under(number):
             if not self._is_said(number):
                 return False
@@ -606,7 +606,7 @@ class _Walk:
             self._now, self._against = Sense.WANTED, -1
 
     def _is_said(self, number: int) -> bool:
-        """Whether a participle is said of what stands before: "is omitted", "are off"."""
+        """Whether a participle is said of what is before: "is omitted", "are off"."""
         before = self._words[max(self._began, number - 3) : number]
         return any(each.text in _BEING for each in before)
 
@@ -642,14 +642,14 @@ class _Walk:
         return not between or between[-1].text in _JOINING - {","} or len(between) == 1
 
     def _is_passive(self, number: int) -> bool:
-        """Whether "not allowed", "is not needed" stands here, said of what stands before."""
+        """Whether "not allowed", "is not needed" is here, said of what is before."""
         if self._against < 0 or number - self._against > _NEAR or self._against == self._began:
             return False
         between = self._words[self._against - 1 : number]
         return any(each.text in _BEING for each in between)
 
     def _is_contrast(self, number: int, text: str) -> bool:
-        """Whether what follows is what is not wanted, beside what stands before."""
+        """Whether what follows is what is not wanted, beside what is before."""
         after = self._words[number + 1].text if number + 1 < len(self._words) else ""
         if f"{text} {after}" in self._cues["contrasts"]:
             return True

@@ -1,16 +1,16 @@
-"""Bytes to lines that know where they stand in the file.
+"""Bytes to lines that know their place in the file.
 
 The metadata on top of a file: how far it reaches, which files the rest is for, its tags.
 
 Only a few keys matter, and their values are often no YAML (`globs: *.ts` is an alias there), so
 that a YAML library would refuse half of the files that name globs.
 
-Stretches of a file that nobody wrote by hand: the section that is ours, and other tools'.
+Stretches of a file that no person wrote: the section that is ours, and other tools'.
 
-A tool that keeps a part of an instruction file up to date marks it, and writes it anew whenever it
+A tool that keeps a part of an instruction file up to date marks it, and writes it again whenever it
 likes: `<!-- nx configuration start-->` and `... end-->`, `<!-- BEGIN BEADS INTEGRATION v:1 -->` and
 `<!-- END BEADS INTEGRATION -->`, `<!-- rtk-instructions v2 -->` and `<!-- /rtk-instructions -->`,
-`<claude-mem-context>` and `</claude-mem-context>`. What stands between is no person's word. A mark
+`<claude-mem-context>` and `</claude-mem-context>`. The text between is no person's word. A mark
 without its counterpart is a comment like any other, and so is a pair such as `<!-- braindump -->`
 and `<!-- /braindump -->` that names no version and no generator: people set such marks, too.
 
@@ -23,7 +23,7 @@ entered, because a line in them starts with `>` and is never a heading of the fi
 parser was rejected: it reports lines, not bytes, and costs a dependency for four kinds of block.
 Other HTML is not entered either: a `## x` right below a `<div>` was meant as a heading.
 
-Headings: which lines are one, and what a line stands under.
+Headings: which lines are one, and what is above a line.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def require_room(size: int, *, path: str, what: str) -> None:
 def lines(data: bytes, *, path: str) -> list[Line]:
     """Return the lines of a file; their byte ranges join to the whole file.
 
-    A line ends at LF, CR LF or a bare CR, and nowhere else. Behind a final line end stands one more
+    A line ends at LF, CR LF or a bare CR, and nowhere else. Behind a final line end is one more
     line, empty in text and bytes, so that every file has at least one. A byte order mark belongs to
     the first line's bytes and not to its text. What is no UTF-8 is read as U+FFFD: a file that was
     saved in another encoding says most of what it says in ASCII. `path` names the file in errors;
@@ -155,7 +155,7 @@ def globs(content: str) -> tuple[str, ...]:
 
 
 def is_on_request(content: str) -> bool:
-    """Whether a file is read only when somebody or its topic asks for it, by its front matter."""
+    """Whether a file is read only when a person or its topic asks for it, by its front matter."""
     return not _ON_REQUEST.isdisjoint(_named(content.split("\n"), _READ_WHEN))
 
 
@@ -214,17 +214,25 @@ _TAG = re.compile(r"<(/?)([a-z_-]{1,40})(?:[ \t][^<>]{0,200})?>[ \t]*")
 _NAME_WORDS = 6
 
 
-class Whose(Enum):
-    """Who writes a marked stretch."""
+class LineKind(Enum):
+    """What a line is to a reader that looks for headings."""
 
+    #: May be a heading.
+    TEXT = auto()
+    #: Inside code or a comment; content of the section around it.
+    OPAQUE = auto()
+    #: Metadata of the file, between `---` on the first line and the next `---`.
+    FRONT_MATTER = auto()
+    #: Written by us, from the begin mark to the end mark.
     OURS = auto()
-    ANOTHER_TOOL = auto()
+    #: Written by another tool, from its begin mark to its end mark.
+    MANAGED = auto()
 
 
 class Stretch(NamedTuple):
-    """A marked stretch of lines: its writer, and the number behind its last line."""
+    """A marked stretch of lines: ours or another tool's, and the number behind its last line."""
 
-    whose: Whose
+    kind: LineKind
     end: int
 
 
@@ -251,7 +259,7 @@ def marked_stretches(lines: Sequence[Line]) -> dict[int, Stretch]:
     """Return the number of each begin mark's line -> the stretch it begins; linear.
 
     A begin mark that meets another of its name, or the end of the file, before its end mark begins
-    nothing: somebody has deleted half of the section, and what follows may be human.
+    nothing: a person has deleted half of the section, and what follows may be human.
     """
     found = dict(_others(lines))
     found.update(_own(lines))
@@ -267,7 +275,7 @@ def _own(lines: Sequence[Line]) -> Iterator[tuple[int, Stretch]]:
     ]
     for (begin, opens), (end, opens_too) in pairwise(marks):
         if opens and not opens_too:
-            yield begin, Stretch(Whose.OURS, end + 1)
+            yield begin, Stretch(LineKind.OURS, end + 1)
 
 
 def _others(lines: Sequence[Line]) -> Iterator[tuple[int, Stretch]]:
@@ -280,7 +288,7 @@ def _others(lines: Sequence[Line]) -> Iterator[tuple[int, Stretch]]:
                 begun[mark.name[:length]] = mark.line
         elif (begin := begun.pop(mark.name, None)) is not None and begin not in ended:
             ended.add(begin)
-            yield begin, Stretch(Whose.ANOTHER_TOOL, mark.line + 1)
+            yield begin, Stretch(LineKind.MANAGED, mark.line + 1)
 
 
 def _marks(lines: Sequence[Line]) -> Iterator[_Mark]:
@@ -325,27 +333,12 @@ _MARKER = re.compile(r"(?:[-+*]|\d{1,9}[.)])(?=[ \t]|$)")
 _RULE = re.compile(r"([-*_])[ \t]*(?:\1[ \t]*){2,}$")
 
 
-class LineKind(Enum):
-    """What a line is to whoever looks for headings."""
-
-    #: May be a heading.
-    TEXT = auto()
-    #: Inside code or a comment; content of the section around it.
-    OPAQUE = auto()
-    #: Metadata of the file, between `---` on the first line and the next `---`.
-    FRONT_MATTER = auto()
-    #: Written by us, from the begin mark to the end mark.
-    OURS = auto()
-    #: Written by another tool, from its begin mark to its end mark.
-    MANAGED = auto()
-
-
 class TextPart(Enum):
-    """What a line is to whoever reads what the text says."""
+    """What a line is to a reader of what the text says."""
 
     BLANK = auto()
     TEXT = auto()
-    #: Opens a fence, closes one, stands between, or is code by its indentation.
+    #: Opens a fence, closes one, is between, or is code by its indentation.
     FENCE = auto()
     FENCE_END = auto()
     CODE = auto()
@@ -357,9 +350,9 @@ class ScannedLine(NamedTuple):
     """A line as the scanner has read it."""
 
     part: TextPart
-    #: What stands behind its indentation and its list markers.
+    #: What is behind its indentation and its list markers.
     rest: str
-    #: List items that it stands in, and how many of them it begins.
+    #: List items that it is in, and how many of them it begins.
     depth: int
     opened: int = 0
     #: Whether it goes on the paragraph above it.
@@ -368,10 +361,6 @@ class ScannedLine(NamedTuple):
     inside: bool = False
     #: The number of the innermost list item that it begins; 0 where a list is not ordered.
     step: int = 0
-
-
-#: The kind of each stretch that nobody wrote by hand.
-_KINDS = {Whose.OURS: LineKind.OURS, Whose.ANOTHER_TOOL: LineKind.MANAGED}
 
 
 def kinds(lines: Sequence[Line]) -> list[LineKind]:
@@ -387,13 +376,13 @@ def kinds(lines: Sequence[Line]) -> list[LineKind]:
             found.append(LineKind.OPAQUE if opaque else LineKind.TEXT)
         else:
             stretch = stretches[number]
-            found += [_KINDS[stretch.whose]] * (stretch.end - number)
+            found += [stretch.kind] * (stretch.end - number)
             scanner = Scanner()
     return found
 
 
 class Scanner:
-    """Where a reader stands: in a fence, a comment or text, and in which list items."""
+    """The state of a reader: in a fence, a comment or text, and in which list items."""
 
     def __init__(self) -> None:
         #: Columns at which the text of each open list item starts, outermost first.
@@ -553,10 +542,10 @@ def underlined(line: str, underline: str) -> Heading | None:
 
 
 class HeadingTrail:
-    """The headings that a reader stands under; each ends those of its level and below."""
+    """The headings above a reader; each ends those of its level and below."""
 
     def __init__(self, above: tuple[str, ...] = (), *, level: int = 0) -> None:
-        """Stand under some headings, the innermost of that level."""
+        """Begin under some headings, the innermost of that level."""
         start = level - len(above) + 1
         self._open = [Heading(start + number, text) for number, text in enumerate(above)]
 
@@ -569,9 +558,7 @@ class HeadingTrail:
     @property
     def texts(self) -> tuple[str, ...]:
         """The headings, outermost first, without those that say nothing of what is below them."""
-        return tuple(
-            each.text for each in self._open if each.text and not _FILE_NAME.fullmatch(each.text)
-        )
+        return self.above(7)  # a level below that of any heading
 
     def above(self, level: int) -> tuple[str, ...]:
         """Return the texts of the headings above a level."""

@@ -1,4 +1,4 @@
-"""A section as blocks: headings, paragraphs, list items, tables and code, and where each stands.
+"""A section as blocks: headings, paragraphs, list items, tables and code, and the place of each.
 
 The lines of a paragraph as texts: joined where they were wrapped, apart where they were not.
 
@@ -60,7 +60,7 @@ class Block:
     """A block of a section: its form, and the numbers of its first and last line, from 0.
 
     `lines` are its lines without indentation and markers; of code without those of the fence, and
-    `language` is what stands behind the opening one. `depth` counts the list items it stands in;
+    `language` is the text behind the opening one. `depth` counts the list items it is in;
     `step` is the number of an item of an ordered list. `listed` is the first line of the list that
     a block is in, and its own of a table or of code; -1 outside of any.
     """
@@ -93,7 +93,7 @@ def outline(texts: Sequence[str]) -> list[Block]:
 
 
 def _number(blocks: Iterable[Block]) -> None:
-    """Give each block the list it stands in, and its number there; both go on in its item.
+    """Give each block the list it is in, and its number there; both go on in its item.
 
     An ordered list that a fence at the margin cut goes on with the next number as it is written.
     """
@@ -120,7 +120,7 @@ def _number(blocks: Iterable[Block]) -> None:
 
 
 class _OutlineReader:
-    """Where a reader stands: in which block, and whether in a quotation."""
+    """The state of a reader: in which block, and whether in a quotation."""
 
     def __init__(self) -> None:
         self._scanner = Scanner()
@@ -171,7 +171,7 @@ class _OutlineReader:
         quoted = quote is not None and (self._quoted or not self._in_code)
         if quoted != self._quoted:
             if self._in_code:
-                # A fence ends with the quotation that it stands in.
+                # A fence ends with the quotation that it is in.
                 self._scanner = Scanner()
             self._scanner.interrupt()
             self._block, self._quoted = None, quoted
@@ -292,7 +292,7 @@ def spread(lines: Sequence[str], pieces: Sequence[str]) -> Iterator[tuple[int, i
     """Yield for each piece of a text the numbers of its first and last line, given the text's.
 
     What is no space is counted, for that is the same in both. Where it is not, because a comment
-    was left out, each piece stands on all lines.
+    was left out, each piece is on all lines.
     """
     ends = list(accumulate(_signs(line) for line in lines))
     sizes = list(accumulate(_signs(piece) for piece in pieces))
@@ -375,7 +375,7 @@ _TREE = re.compile(r"[\u2500-\u257f]")
 #: Heads of a table that lists what happened, and not what holds.
 _HISTORY = re.compile(r"(?:date|version|when|release|#|no\.?)", re.IGNORECASE)
 
-#: Heads that say whether what stands below them is wanted.
+#: Heads that say whether what is below them is wanted.
 _POLAR = re.compile(
     r"\W*(?:do|don['\u2019]?ts?|do not|good|bad|right|wrong|correct|incorrect|avoid|never|always"
     r"|instead(?: of)?|use|prefer(?:red)?|yes|no)\b|\W*[\u2705\u274c\u2713\u2717]",

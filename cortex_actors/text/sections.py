@@ -9,14 +9,14 @@ Markdown to fragments: what a human says in a file, section by section.
 
 Pointers to other files: `@docs/style.md`, as Claude Code and its like import them.
 
-They are recorded and never followed. A file that is pointed to may lie anywhere, in somebody's home
+They are recorded and never followed. A file that is pointed to may lie anywhere, in a person's home
 folder or outside the project; one that instructs agents is found by its own name anyway.
 
 Excerpts: what of a section is shown around a statement that was found.
 
 A statement alone is often no answer: what introduces it, the command of the line before and the
 next entry of its list belong to it. An excerpt is made of the statements that the ledger has of a
-section, in their order, and of what they stand under. What was kept back or taken out of a file is
+section, in their order, and of what is above them. What was kept back or taken out of a file is
 no statement, and so it is in no excerpt.
 
 Which files instruct agents, and which parser reads them.
@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
 
-#: Headings of a resolved section that stands without marks: as Cerno wrote it, or as somebody left
-#: ours who deleted the marks around it.
+#: Headings of a resolved section without marks: as Cerno wrote it, or ours after a person
+#: deleted the marks around it.
 RESOLVED_HEADINGS = ("Resolved Knowledge from Cerno", "Resolved Knowledge from Cortex")
 
 #: H1 headings from which a file without H2 is split at H1; a single one is its title.
@@ -73,7 +73,7 @@ class Role(StrEnum):
     FRONT_MATTER = "front_matter"
     #: Ours; replaced at each resolution, never read back.
     RESOLVED = "resolved"
-    #: Another tool's, which writes it anew whenever it likes.
+    #: Another tool's, which writes it again whenever it likes.
     MANAGED = "managed"
 
 
@@ -92,8 +92,8 @@ class Section:
 
     Text that goes on behind a marked section is a section of its own, under the heading it had
     before. `content` is trimmed, has LF at its line ends and leaves the heading line out; of a
-    section that is no human's it is everything, marks included. `above` are the headings that the
-    section stands under, its own left out.
+    section that is no human's it is everything, marks included. `above` are the headings above
+    the section, its own left out.
     """
 
     role: Role
@@ -157,7 +157,7 @@ def _cuts(text: Sequence[Line], kinds: Sequence[LineKind]) -> Iterator[_Cut]:
 
 
 class _SectionReader:
-    """Where a reader stands: under which headings, in whose words, behind which text."""
+    """The state of a reader: under which headings, in whose words, behind which text."""
 
     def __init__(self, split: _Split) -> None:
         self._split = split
@@ -199,10 +199,10 @@ class _SectionReader:
             above = self._trail.above(found.level)
             return _Cut(number, Role.TEXT, found.text, 1, above)
         if ours:
-            # We never write an H1, so whoever did is human.
+            # We never write an H1, so one that is there is human.
             ends = found is not None and found.level == 1
             return _Cut(number, Role.TEXT) if ends else None
-        # A paragraph that does not belong to what stands above it.
+        # A paragraph that does not belong to what is above it.
         begins = found is not None or (self._blank and bool(text) and not _BELONGS.match(text))
         if self._split is _Split.PARAGRAPHS and self._said and begins:
             above = self._trail.texts if found is None else self._trail.above(found.level)
@@ -385,7 +385,7 @@ DIALECTS = (
     Dialect("cursor", "**/.cursor/rules/**/*.mdc"),
     Dialect("windsurf", ".windsurfrules"),
     Dialect("windsurf", "**/.windsurf/rules/**/*.md"),
-    # Skills in other folders are what a project makes, and instruct nobody who works on it.
+    # Skills in other folders are what a project makes, and instruct no one who works on it.
     Dialect("claude", "**/.claude/skills/**/SKILL.md", on_request=True),
     Dialect("agents", "**/.*/skills/**/SKILL.md", on_request=True),
     Dialect("cline", ".clinerules"),
@@ -408,7 +408,7 @@ _BY_PLACE = {dialect.where: dialect for dialect in DIALECTS if "*" not in dialec
 def dialect_of(relative_path: str) -> Dialect | None:
     """Return how to read a file, given its path from the project's root; None: not for us.
 
-    Every file of a project is asked about at each sweep: most are told by their name.
+    Every file of a project is asked about at each sweep: most are known by their name.
     """
     path = PurePosixPath(relative_path)
     known = _BY_PLACE.get(str(path)) or _BY_PLACE.get(path.name) or _BY_PLACE.get(f"/{path}")
@@ -437,15 +437,11 @@ def folder_of(relative_path: str) -> str:
 @cache
 def _patterns() -> tuple[tuple[re.Pattern[str], Dialect], ...]:
     """Return the dialects that are known by a pattern of their path."""
-    return tuple(
-        (re.compile(_expression(each.where)), each) for each in DIALECTS if "*" in each.where
-    )
-
-
-def _expression(where: str) -> str:
-    """Return a path with `**/` and `*` as a regular expression."""
-    parts = re.split(r"(\*\*/|\*)", where)
-    return "".join({"**/": "(?:.+/)?", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts)
+    starred = [each for each in DIALECTS if "*" in each.where]
+    parts = [re.split(r"(\*\*/|\*)", each.where) for each in starred]
+    known = {"**/": "(?:.+/)?", "*": "[^/]*"}
+    written = ("".join(known.get(part, re.escape(part)) for part in some) for some in parts)
+    return tuple(zip(map(re.compile, written), starred, strict=True))
 
 
 #: A fragment, and which of its statements.
@@ -464,7 +460,7 @@ _SHORTENED: Final = "\u2026"
 
 
 class ExcerptLine(NamedTuple):
-    """A statement: where it stands, lines counted from 1, and what it says there."""
+    """A statement: its place, lines counted from 1, and what it says there."""
 
     spot: Spot
     heading: str | None
@@ -474,7 +470,7 @@ class ExcerptLine(NamedTuple):
 
     @property
     def path(self) -> list[str]:
-        """What it stands under, outermost first."""
+        """What is above it, outermost first."""
         return self.heading.split(" > ") if self.heading else []
 
 
@@ -524,7 +520,7 @@ def excerpt(
 ) -> dict[str, Any]:
     """Return an excerpt as plain JSON values.
 
-    `heading` is what stands above all of it, `marks` where the found statements are (by id: their
+    `heading` is what is above all of it, `marks` where the found statements are (by id: their
     lines in the file, their characters in `text` from `start` up to `end`), `words` the characters
     of the words that the question has, too. An innermost heading is a line of the text: it may be
     the sentence that introduces a list.
@@ -535,7 +531,7 @@ def excerpt(
     for each in some:
         path = each.path
         for level in range(max(len(_common(before, path)), len(above)), len(path)):
-            # The item that a list is nested in is a statement, too, and stands there already.
+            # The item that a list is nested in is a statement, too, and is there already.
             if not said.startswith(path[level].rstrip(_SHORTENED)):
                 # Of a label in bold type the heading has lost the first marks.
                 text += f"{'  ' * (level - len(above))}{path[level].replace('**', '')}:\n"

@@ -1,21 +1,21 @@
-"""A long text as sentences that can stand alone.
+"""A long text as sentences that are understood alone.
 
 A text that people keep in one list item is mostly one thing, so it is left whole unless it is
-long. A paragraph is more often several rules in a row, of which somebody else repeats one.
+long. A paragraph is more often several rules in a row, of which another file repeats one.
 
-What a file says that nobody would repeat or contradict: names, links, pointers, metadata.
+What a file says that no one would repeat or contradict: names, links, pointers, metadata.
 
 What to type: which text is a command line, and which lines of a fence are.
 
 A section to the statements it makes: list items, paragraphs, table rows and commands.
 
-A statement is what somebody elsewhere would repeat, or contradict. Each keeps what it stands under:
+A statement is what another file would repeat, or contradict. Each keeps what is above it:
 headings, a label in bold type, the sentence that introduces the list, the item it is nested in. One
-that stands under `Never:` or `Don'ts` says the opposite without those words, so it gets them.
+that is under `Never:` or `Don'ts` says the opposite without those words, so it gets them.
 
-What a statement does: it tells somebody to do something, says how it is, or shows it.
+What a statement does: it orders something, says how it is, or shows it.
 
-What a statement stands under, and whether that forbids what it says.
+What is above a statement, and whether that forbids what it says.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _TABLE, _PATTERNS = table("statements"), patterns("statements")
 #: Words that a statement has at least: one names something and says nothing of it.
 _WORDS = 2
 
-#: Signs of a statement in letters that stand for words.
+#: Signs of a statement in letters that are words.
 _MOST_SIGNS = 4
 
 _SIGN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -136,7 +136,7 @@ PARAGRAPH = 120
 #: Bytes of a sentence that says something by itself.
 _ALONE = 25
 
-#: What may be a sentence's end, and what hides one: code, and what stands in brackets.
+#: What may be a sentence's end, and what hides one: code, and text in brackets.
 _TOKEN = re.compile(
     r"`[^`]*`|[(\[]|[)\]]"
     r"|(?P<end>(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019)\]*_]{0,3}[ ]+"
@@ -190,7 +190,7 @@ def _pieces(text: str) -> Iterator[str]:
         yield text[begin:].strip()
 
 
-#: What stands behind a fence of commands; a fence without a language may be one, too.
+#: The word behind a fence of commands; a fence without a language may be one, too.
 _SHELLS = frozenset(
     {"", "bash", "sh", "shell", "zsh", "fish", "console", "terminal", "shell-session", "powershell"}
     | {"ps1", "pwsh", "cmd", "bat", "batch"}
@@ -206,7 +206,7 @@ _MOST = 40
 #: Programs that instruction files tell agents to run.
 _PROGRAMS = frozenset(_TABLE["words"]["programs"].split())
 
-#: Programs by which nobody is told anything unless another follows.
+#: Programs that tell nothing unless another follows.
 _TRIVIAL = frozenset("cd ls export source mkdir cat echo cp mv rm grep kill vim".split())
 
 _PROMPT = re.compile(r"\A(?:[$%#>]|PS>|C:\\>)[ \t]+")
@@ -262,7 +262,7 @@ def commands(lines: Sequence[str], language: str) -> tuple[Command, ...]:
 
 
 def _read(lines: Sequence[str]) -> Iterator[Command]:
-    """Yield every line that is no comment, those that go on joined, with what stands above."""
+    """Yield every line that is no comment, those that go on joined, with what is above."""
     prompts = any(line.startswith("$ ") for line in lines)
     above, begun, commented, first = "", 0, False, -1
     parts: list[str] = []
@@ -313,7 +313,7 @@ _NAMES = re.compile(r"[*_`]{0,3}\s?[:/-]| (?:is|are|files? (?:are|is|live))\b", 
 #: A label in front: `**Style**: use tabs`.
 _LABEL = re.compile(r"\W*[^:.]{1,60}?[*_]{0,3}:[*_]{0,3}\s+")
 
-#: What may stand in front of the verb: a condition, or when.
+#: What may be in front of the verb: a condition, or when.
 _CONDITION = _PATTERNS["condition"]
 
 _SHOWS = _PATTERNS["shows"]
@@ -327,7 +327,7 @@ _LABEL_MOST = 60
 
 
 def kind_of(text: str, under: Sequence[str] = ()) -> StatementKind:
-    """Return what a statement does, given what it stands under."""
+    """Return what a statement does, given what is above it."""
     if _shows_a_command(text):
         return StatementKind.COMMAND
     if _SHOWS.match(text) or (under and _EXAMPLES.fullmatch(under[-1])):
@@ -338,7 +338,7 @@ def kind_of(text: str, under: Sequence[str] = ()) -> StatementKind:
 
 
 def _obliges(text: str) -> bool:
-    """Whether a text obliges somebody, forbids or chooses; words are looked up, not searched."""
+    """Whether a text obliges, forbids or chooses; words are looked up, not searched."""
     plain = text.lower().replace("\u2019", "'")
     words = set(_WORD.findall(plain))
     if words & _OBLIGES or (words & _APART and _TOGETHER.search(plain)):
@@ -379,7 +379,7 @@ def _shows_a_command(text: str) -> bool:
     return before.endswith(":") and len(around) <= _LABEL_MOST and not _obliges(around)
 
 
-#: Characters of a text that a nested one keeps as what it stands under.
+#: Characters of a text that a nested one keeps of what is above it.
 _LEAD = 160
 
 #: Words of a label in bold type; more of them say something.
@@ -423,7 +423,7 @@ class Surroundings:
         self._label, self._leads = "", []
 
     def label(self, text: str) -> None:
-        """Come to a label: it stands until the next one."""
+        """Come to a label: it holds until the next one."""
         self._label, self._leads = text, []
 
     def leave(self, depth: int) -> None:
@@ -438,7 +438,7 @@ class Surroundings:
 
     @property
     def path(self) -> tuple[str, ...]:
-        """What a statement stands under now, outermost first."""
+        """What is above a statement now, outermost first."""
         inner = [self._label] if self._label else []
         leads = (text for _, text in self._leads)
         return (*self._trail.texts, *(_short(text) for text in (*inner, *leads)))
@@ -455,7 +455,7 @@ class Surroundings:
         return f"{forbids}: {text}" if forbids and not _NEGATIVE.match(text) else text
 
     def completed(self, text: str) -> str:
-        """Return a list's entry that tells nobody anything with the words that make it an order."""
+        """Return a list's entry that is no order with the words that make it an order."""
         lead = self._leads[-1][1] if self._leads else ""
         return f"{bare(lead)}: {text}" if _reaches(lead, _ASKS) else text
 
@@ -499,7 +499,7 @@ def _reaches(text: str, words: re.Pattern[str]) -> bool:
 
 
 def _short(text: str) -> str:
-    """Return what something stands under: a label as it is, of a long text its beginning."""
+    """Return what is above something: a label as it is, of a long text its beginning."""
     plain = bare(text)
     return plain if len(plain) <= _LEAD else f"{plain[: _LEAD - 1].rsplit(' ', 1)[0]}\u2026"
 
@@ -555,7 +555,7 @@ def statements(fragment: Fragment) -> tuple[Statement, ...]:
 
 
 def _surroundings(fragment: Fragment, first: str) -> Surroundings:
-    """Return what a fragment's first line stands under; its heading may be that line."""
+    """Return what is above a fragment's first line; its heading may be that line."""
     own = heading(first)
     if own is not None and own.text == fragment.heading:
         return Surroundings(HeadingTrail(fragment.above, level=own.level - 1))
@@ -566,7 +566,7 @@ def _surroundings(fragment: Fragment, first: str) -> Surroundings:
 
 
 class _StatementReader:
-    """Where a reader stands in a section, block by block."""
+    """The state of a reader in a section, block by block."""
 
     def __init__(self, around: Surroundings) -> None:
         self._around = around
@@ -609,7 +609,7 @@ class _StatementReader:
                     self._around.lead(block.depth, part.text)
 
     def _introduction(self, part: TextRun, block: Block, inner: Block) -> Iterator[_Said]:
-        """Yield what stands in front of the sentence that leads in; that one, too, before code.
+        """Yield what is in front of the sentence that leads in; that one, too, before code.
 
         The one command of a fence completes it; before other code it is said where it is a rule.
         """
@@ -655,7 +655,7 @@ class _StatementReader:
                 yield _Said(*span, text, StatementKind.COMMAND, under, block, lead_in)
 
     def _say(self, run: TextRun, block: Block, *, tail: str = "") -> Iterator[_Said]:
-        """Yield the statements of a text; `tail` is what stands behind it on its lines."""
+        """Yield the statements of a text; `tail` is what is behind it on its lines."""
         if not run.text:
             return
         listed = block.form is not BlockForm.TEXT or block.depth > 0
@@ -686,7 +686,7 @@ def _is_rule(text: str) -> bool:
 
 
 def _offset(code: Block) -> int:
-    """Return how many lines of a block of code stand before its first: the fence, if it has one."""
+    """Return how many lines of a block of code are before its first: the fence, if it has one."""
     return int(code.last - code.first >= len(code.lines))
 
 

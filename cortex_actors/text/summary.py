@@ -1,6 +1,6 @@
 """A text in short, without a model: its first sentence, and the two that say most of it. Pure.
 
-Sentences are found as people write them: a line of a list is one, what stands in backticks is none,
+Sentences are found as people write them: a line of a list is one, text in backticks is none,
 and neither is an abbreviation. Joined with spaces they are the text.
 
 A forward crumb as a text that people and agents read, and back.
@@ -22,7 +22,7 @@ Recalled: an answer as text, as an agent reads it.
 
 A line for each hit with its place, id, score and abstract, and its summary below, indented by four.
 An abstract that says all there is to say is not repeated below. What another program said is named
-as such: it is somebody else's word, and may be meant to mislead. Stores without an answer are named
+as such: it is another's word, and may be meant to mislead. Stores without an answer are named
 in the last line.
 """
 
@@ -98,7 +98,7 @@ def words(text: str) -> tuple[str, ...]:
 def abstract(text: str) -> str:
     """Return the first sentence, at most 120 letters of it; a longer one ends at a word."""
     first = next(iter(sentences(text)), "")
-    return _cut(" ".join(first.split()), ABSTRACT)
+    return shorten(" ".join(first.split()), ABSTRACT)
 
 
 def summary(text: str) -> str:
@@ -109,11 +109,11 @@ def summary(text: str) -> str:
     # The mean, so that a long sentence does not win by its length; of equals the first one counts.
     worth = [sum(counts[word] for word in some) / max(len(some), 1) for some in telling]
     best = sorted(range(len(found)), key=lambda place: (-worth[place], place))[:SUMMARY]
-    return _cut(" ".join(found[each] for each in sorted(best)), LONGEST)
+    return shorten(" ".join(found[each] for each in sorted(best)), LONGEST)
 
 
-def _cut(text: str, most: int) -> str:
-    """Return a text of at most so many letters; what is left out leaves an ellipsis."""
+def shorten(text: str, most: int) -> str:
+    """Return a text of at most so many letters, cut at a word; what is left out is an ellipsis."""
     if len(text) <= most:
         return text
     kept = text[: most - 1]
@@ -132,7 +132,7 @@ UNFINISHED: Final = "UNFINISHED BUSINESS:"
 REFERENCES: Final = "REFERENCES:"
 DISORIENTED: Final = "IF DISORIENTED:"
 
-#: The headings in the order in which they stand; all but the first are left out where nothing is.
+#: The headings in their order in the text; all but the first are left out where nothing is.
 HEADINGS: Final = (SUMMARY_HEADING, DISCOVERIES, EMOTIONS, UNFINISHED, REFERENCES, DISORIENTED)
 
 _MARKS = frozenset({*HEADINGS, RULE, END})
@@ -194,7 +194,7 @@ def parse(text: str) -> CrumbRecord:
     parts = _parts(rest)
     summary = "\n".join(map(_unescaped, parts[SUMMARY_HEADING])).strip()
     if not summary:
-        raise BadInput(f"cannot read the crumb: nothing stands under {SUMMARY_HEADING!r}")
+        raise BadInput(f"cannot read the crumb: nothing is under {SUMMARY_HEADING!r}")
     emotions = (each.partition(":") for each in _entries(parts[EMOTIONS]))
     references = (each.partition(":") for each in _entries(parts[REFERENCES]))
     return CrumbRecord(
@@ -214,7 +214,7 @@ def parse(text: str) -> CrumbRecord:
 
 
 def plain(text: str) -> str:
-    """Return a text as a crumb keeps it: line ends are one sign, and nothing stands around it."""
+    """Return a text as a crumb keeps it: line ends are one sign, and no blanks are around it."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
@@ -224,7 +224,7 @@ def timestamp(at: int) -> str:
 
 
 def session_of(agent: str, at: int) -> str:
-    """Return what a session is called where nobody says so: its agent and second, as it was."""
+    """Return what a session is called by default: its agent and second, as it was."""
     return f"{agent}_{_EPOCH + timedelta(microseconds=at):%Y%m%d_%H%M%S}"
 
 
@@ -256,7 +256,7 @@ def _is_mark(line: str) -> bool:
 
 
 def _quoted(name: str) -> str:
-    """Return a reference as it stands in a list."""
+    """Return a reference as a list has it."""
     return json.dumps(name, ensure_ascii=False) if re.search(r'[,"\n]', name) else name
 
 
@@ -371,7 +371,7 @@ def thread(agent: Agent, day: str) -> str:
 
 
 def require_shown(agent: Agent) -> None:
-    """Raise `BadInput` for a profile with what nobody sees, or a secret, in it.
+    """Raise `BadInput` for a profile with what no one sees, or a secret, in it.
 
     A profile is read by every agent, and by people in lists.
     """
@@ -397,10 +397,10 @@ def _paragraphs(*some: str) -> str:
 #: What is said where nothing was found.
 NOTHING = "No memories found."
 
-#: What stands before what was found beside an answer.
+#: The line before what was found beside an answer.
 BESIDE = "Beside these:"
 
-#: What stands before the stores that gave no answer.
+#: The words before the stores that gave no answer.
 ABSENT = "no answer from: "
 
 #: Stores without an answer that are named, the others being counted, and characters of a reason.
@@ -447,7 +447,7 @@ def format_recalled(
     absent: Iterable[tuple[str, str]] = (),
     budget: int | None = None,
 ) -> str:
-    """Return an answer as text, and what stands beside it; a sentence where nothing was found.
+    """Return an answer as text, and what was found beside it; a sentence where nothing was found.
 
     `absent` are (store, reason) of those that failed or were not asked: the answer lacks theirs.
     What no hit has room for in a `budget` of tokens is left out. Nothing in it is hidden.
@@ -466,7 +466,7 @@ def _entry(number: int, hit: RankedHit) -> str:
     source = ours.get("document", ours.get("source")) if "ordinal" in ours else None
     place = f"{hit.path}:{lines_of(hit.line_start, hit.line_end)}" if hit.path else source
     said = str(hit.extra.get("abstract") or "") or hit.heading or abstract(hit.text)
-    # What stands under no heading is in its section, and not said twice.
+    # What is under no heading is in its section, and not said twice.
     said = " ".join((section["heading"] if section else said).split())
     facts = [f'"{said}"' if said else "", hit.project, place]
     name = hit.id.translate(_NO_ID)

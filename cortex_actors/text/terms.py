@@ -1,6 +1,6 @@
 """A question in plain words as terms of a full-text search; any text at all makes a valid one.
 
-What stands in double quotes is searched as a phrase, everything else word by word. Nothing a
+Text in double quotes is searched as a phrase, everything else word by word. Nothing a
 person types reaches the search as syntax: `AND`, `NEAR(`, `*`, `^`, `:` and lone quotes are
 separators or plain words here, and each term is quoted again when the expression is written.
 
@@ -42,14 +42,14 @@ WORDS_LIMIT = 100
 #: Phrases of a question that are searched.
 PHRASES_LIMIT = 16
 
-#: Words of a phrase that are searched: SQLite looks for a longer one for seconds, where nobody can
-#: break it off (21 s for 2,000 common words at 100,000 texts, 0.1 s for 32).
+#: Words of a phrase that are searched: SQLite looks for a longer one for seconds, and cannot be
+#: broken off (21 s for 2,000 common words at 100,000 texts, 0.1 s for 32).
 PHRASE_WORDS = 16
 
 #: Words that are searched however common they are: with fewer a question would lose its subject.
 FEWEST = 3
 
-#: What stands between two double quotes on one page, or typographic ones.
+#: Text between two double quotes on one page, or typographic ones.
 _PHRASE = re.compile('"([^"]*)"|\u201c([^\u201c\u201d]*)\u201d')
 
 #: First letters of the Unicode categories that make a word; the tokeniser takes private use, too.
@@ -75,7 +75,7 @@ class Term:
     """One thing to search for: a word, the beginning of one, or words in a row."""
 
     text: str
-    #: Words in a row, as somebody quoted them: never left out for being common.
+    #: Words in a row, as a person quoted them: never left out for being common.
     phrase: bool = False
     #: Whatever begins with it is found.
     prefix: bool = False
@@ -129,10 +129,10 @@ def rarest(
 ) -> list[Term]:
     """Return the terms worth searching, in their order: phrases, and the rarest words.
 
-    A word's count is in how many texts it stands; one that stands in none is left out. Of the
+    A word's count is how many texts have it; one that is in none is left out. Of the
     others the rarest are kept, at most `most`, and together in at most `places` texts, but for the
-    first `FEWEST`: what a search costs are the texts in which its words stand. Common words cost
-    the most and say the least: BM25 gives a word that stands in half of the texts no weight at
+    first `FEWEST`: what a search costs are the texts that have its words. Common words cost
+    the most and say the least: BM25 gives a word that is in half of the texts no weight at
     all. Equal counts keep the word that comes first.
     """
     words = [each for each in found if not each.phrase and counts.get(each, 0) > 0]
@@ -277,7 +277,7 @@ _RUN = re.compile(r"[^\W_]+")
 
 
 def matches(text: str, question: str) -> list[tuple[int, int]]:
-    """Return where words of a question stand in a text, in any form: (start, end) of each.
+    """Return where words of a question are in a text, in any form: (start, end) of each.
 
     Stop words count only where the question has no others, as in a search.
     """

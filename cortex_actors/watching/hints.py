@@ -42,14 +42,14 @@ class WatchMode(StrEnum):
 
     #: The kernel's events tell where to look at once.
     EVENTS = "events"
-    #: Some of its folders have no events that could be heard, or nobody wants them.
+    #: Some of its folders have no events that could be heard, or the settings want none.
     POLL = "poll"
     #: The kernel's events fail at the moment; they are asked for again.
     DEGRADED = "degraded"
 
 
 class Hints:
-    """Wakes whoever listens to a folder when the kernel says that something happened there.
+    """Wakes the listeners of a folder when the kernel says that something happened there.
 
     Folders are watched one by one, not as a tree: a tree's watches are used up by its
     dependencies. Anything may go wrong (one name that is not UTF-8 ends a round): then everybody
@@ -85,9 +85,9 @@ class Hints:
         *,
         polled: bool = False,
     ) -> None:
-        """Wake somebody when something happens in those folders, instead of what was said last.
+        """Call `wake` when something happens in those folders, instead of what was said last.
 
-        It is woken once they are listened to, too: what happened until then nobody has heard. With
+        It is called once they are listened to, too: what happened until then was not heard. With
         `polled` it has others that are only swept, because no event comes of them.
         """
         self._ears[project_id] = _Ear(folders, wake, polled)
@@ -96,12 +96,12 @@ class Hints:
             self._task = asyncio.get_running_loop().create_task(self._attend(), name="hints")
 
     def forget(self, project_id: str) -> None:
-        """Listen to a project's folders no longer; nothing happens when nobody did."""
+        """Listen to a project's folders no longer; nothing happens if none were."""
         self._ears.pop(project_id, None)
         self.news.set()
 
     def mode(self, project_id: str) -> WatchMode | None:
-        """Return how a project is watched; None for one that nobody watches."""
+        """Return how a project is watched; None for one that is not watched."""
         ear = self._ears.get(project_id)
         if ear is None:
             return None
@@ -123,7 +123,7 @@ class Hints:
         return {"mode": least or WatchMode.EVENTS, "modes": modes, "reasons": reasons}
 
     def close(self) -> None:
-        """End for good; nobody is woken any more."""
+        """End for good; no listener is woken any more."""
         self._closed = True
         self._ears.clear()
         if self._task is not None:
@@ -131,7 +131,7 @@ class Hints:
         self._threads.close()
 
     def wanted(self) -> frozenset[str]:
-        """Return the folders somebody listens to. Any thread may ask."""
+        """Return the folders that have listeners. Any thread may ask."""
         return frozenset().union(*(ear.folders for ear in list(self._ears.values())))
 
     async def _attend(self) -> None:
@@ -155,7 +155,7 @@ class Hints:
         await self._clock.sleep(pause)
 
     async def _follow(self) -> None:
-        """Listen until nobody does; raises what ends a round.
+        """Listen until no folder is wanted; raises what ends a round.
 
         Another set of folders is another round. The next one listens before the last one ends,
         so that nothing falls between them.
@@ -187,7 +187,7 @@ class Hints:
                 each.stop()
 
     def _on_round_end(self, task: asyncio.Task[None]) -> None:
-        """Note that a round has ended; a stopped one may have failed, which is nobody's news."""
+        """Note that a round has ended; a stopped one may have failed, which is no news."""
         if not task.cancelled():
             task.exception()
         self.news.set()
@@ -209,7 +209,7 @@ class Hints:
             try:
                 ear.wake()
             except Exception:
-                log.exception("somebody could not be woken")
+                log.exception("a listener could not be woken")
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class _Round:
         self._loop = asyncio.get_running_loop()
         self._ending = threading.Event()
         self.is_open = False
-        #: What somebody wanted, and what of it there was, when the round began.
+        #: The folders that were wanted, and those of them that were there, when the round began.
         self.wanted: frozenset[str] = frozenset()
         self.folders: frozenset[str] = frozenset()
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.event import is_text
-from cortex_actors.domain.project import OWN_FILES, OWN_RULES, is_own_file
+from cortex_actors.domain.project import OWN_FILES, OWN_RULES, file_hash, is_own_file
 from cortex_actors.files.ignores import Ignores
+from cortex_actors.home import read_regular
 from cortex_actors.storage.projects import FileState
 from cortex_actors.text.sections import TOOLS, dialect_of
 
@@ -48,7 +49,7 @@ def sweep(
     Of a person's `own` project, whose root is the home folder, no folder is walked.
 
     Folders that are `apart` (roots of other projects) are left out with all they hold, as are those
-    that `ignores` knows of (it is kept from one look to the next to be quicker), and so is a link
+    that `ignores` names (it is kept from one look to the next to be quicker), and so is a link
     to another instruction file of the project: what it says is counted once. A folder that cannot
     be read, or whose name is not UTF-8, is as good as empty. A link that leads nowhere is there:
     reading it tells what is wrong. Raises nothing.
@@ -106,6 +107,18 @@ def differences(before: Mapping[str, FileState], now: Mapping[str, FileState]) -
         if path not in before or not before[path].same_stat(state)
     ]
     return sorted({*changed, *(before.keys() - now.keys())})
+
+
+def hash_of(path: str, most: int) -> str:
+    """Return the hash of a file as it is now; "" for what cannot be read, is no file or too large.
+
+    Blocks; raises nothing.
+    """
+    try:
+        data = read_regular(path, most=most)
+    except OSError:
+        data = None
+    return "" if data is None or len(data) > most else file_hash(data)
 
 
 def _is_there(root: str) -> bool:

@@ -10,8 +10,8 @@ keeps   what it said and the ledger does not show yet (lost on a restart: it is 
 Files that may say something else than what was read of them, although they look the same.
 
 File systems round the time of a change: to milliseconds on most disks, to two seconds on some. Two
-saves of equal length in one such moment, the first of which was read, cannot be told apart by
-anything but their bytes. So what was read is hashed once more when that moment is over, and every
+saves of equal length in one such moment, the first of which was read, differ in nothing
+but their bytes. So what was read is hashed once more when that moment is over, and every
 file at the start: the content has the last word.
 
 What a watcher has said and the ledger does not show yet, so that it is not said at every look.
@@ -30,20 +30,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.clock import DAY, Clock
 from cortex_actors.domain.event import FileChanged
-from cortex_actors.domain.project import Project, file_hash
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
 from cortex_actors.files.ignores import Ignores, mounts, silent
-from cortex_actors.home import read_regular
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import events, projects
 from cortex_actors.topics import FILE_CHANGED
-from cortex_actors.watching.sweep import Swept, differences, inner_roots, lies_in, sweep
+from cortex_actors.watching.sweep import Swept, differences, hash_of, inner_roots, lies_in, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from cortex_actors.bus.bus import Bus
+    from cortex_actors.domain.project import Project
     from cortex_actors.runtime.threads import Threads
     from cortex_actors.sections import WatchingSettings
     from cortex_actors.storage.ledger.actor import Connection, Records
@@ -75,11 +74,11 @@ class Doubts:
         """Return the paths that look as they did when they were read, and say something else.
 
         `now` is in UTC microseconds. Blocks: run it on a thread. Raises nothing: what cannot be
-        read is not in doubt. They are returned again until somebody says `settled`.
+        read is not in doubt. They are returned again until `settled` is called.
         """
         self._sure = {path: sure for path, sure in self._sure.items() if path in known}
         due = [each for each in known.values() if self._is_due(each, there.get(each.path), now)]
-        differing = [each.path for each in due if _hash(each.path) not in ("", each.sha256)]
+        differing = [each.path for each in due if hash_of(each.path, MOST) not in ("", each.sha256)]
         self.settled((each.path for each in due if each.path not in set(differing)), known)
         return differing
 
@@ -98,21 +97,12 @@ class Doubts:
         return abs(now * 1_000 - max(state.mtime_ns, state.ctime_ns)) >= UNSURE_NS
 
 
-def _hash(path: str) -> str:
-    """Return the hash of a file as it is now; "" for what cannot be read, or is no file."""
-    try:
-        data = read_regular(path, most=MOST)
-    except OSError:
-        data = None
-    return "" if data is None or len(data) > MOST else file_hash(data)
-
-
 #: Share of the time between two sweeps for which looks must miss a file before it counts as gone:
-#: editors delete and write anew, and hints bring several looks in that moment.
+#: editors delete and write again, and hints bring several looks in that moment.
 MISSING = 0.5
 
 #: Sweeps after which something is said again that the ledger still does not know; doubled each
-#: time, because it may be that nobody can handle it.
+#: time, because it may be that no one can handle it.
 AGAIN = 12
 
 
@@ -124,7 +114,7 @@ class _Note:
     at: float
     pause: float
 
-    def stands(self, state: FileState | None) -> bool:
+    def is_as(self, state: FileState | None) -> bool:
         """Tell whether the path still looks as it did."""
         if self.state is None or state is None:
             return self.state is state
@@ -143,13 +133,13 @@ class Pending:
     def choose(
         self, known: Mapping[str, FileState], there: Mapping[str, FileState], now: float
     ) -> list[str]:
-        """Return the paths to speak of: what the ledger does not know and nobody has said."""
+        """Return the paths to speak of: what the ledger does not know and was not said."""
         different = differences(known, there)
         self._missed = {p: self._missed.get(p, now) for p in different if p not in there}
         self._notes = {
             path: note
             for path in different
-            if (note := self._notes.get(path)) is not None and note.stands(there.get(path))
+            if (note := self._notes.get(path)) is not None and note.is_as(there.get(path))
         }
         return [path for path in different if self._is_due(path, now)]
 
@@ -275,7 +265,7 @@ class Watcher(AsyncioActor):
         except (LedgerDown, ActorAway, DeadlineExceeded) as error:
             log.warning("%s will be looked at again: %s", self._project.name, error)
         except Exception as error:
-            # Rest longer after each failed look in a row; the first one is told with all it has.
+            # Rest longer after each failed look in a row; the first one is logged with all it has.
             first = self._rest == 0
             self._rest = FIRST_REST if first else min(self._rest * 2, LONGEST_REST)
             log.log(
@@ -315,7 +305,7 @@ class Watcher(AsyncioActor):
         elif not swept.present and not self._absent:
             self._pending.clear()
             log.warning(
-                "%s cannot be listed; what its files say stands until it is back",
+                "%s cannot be listed; what its files say holds until it is back",
                 self._project.root,
             )
         self._absent = not swept.present
@@ -350,7 +340,7 @@ class Watcher(AsyncioActor):
         await self._parts.bus.publish_all(said, source=self.actor_name)
 
     async def _waiting(self, due: Sequence[str]) -> frozenset[str]:
-        """Return what need not be said again: it waits for whoever reads it.
+        """Return what need not be said again: it waits for its reader.
 
         Only of what was said before as it is now, by this life or, at its first look, by another:
         what has changed since may be in the reader's hand, and already read.
@@ -361,7 +351,7 @@ class Watcher(AsyncioActor):
         return await self._parts.records.read(lambda c: events.waiting_keys(c, READER, asked))
 
     def _known(self, connection: Connection) -> tuple[dict[str, FileState], frozenset[str]]:
-        """Return what the ledger knows of our files, and the roots below ours (a query).
+        """Return what the ledger has about our files, and the roots below ours (a query).
 
         What lies in a project of its own is that one's watcher's business, even while the ledger
         still has it from a time when it was ours; and what lies in ours is our business, even

@@ -114,7 +114,7 @@ class Watchlist(Consumer):
         )
 
     def _try_soon(self, seconds: float) -> None:
-        """Agree after so many seconds, unless that is under way."""
+        """Agree after so many seconds, unless that is planned already."""
         if self._trying is None or self._trying.done():
             self._trying = self.spawn(self._keep_trying(seconds), name="agree")
 

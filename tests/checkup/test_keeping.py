@@ -82,7 +82,7 @@ class TestBackups:
         made = backups.take_now(case.home.ledger, case.home.backups, at=case.clock.now() - 3 * DAY)
         os.utime(made.path, (1, 1))
 
-        assert "3 days old" in case.ill(online=True)["backups"].found
+        assert "3.0 d old" in case.ill(online=True)["backups"].found
         assert "backups" not in case.ill()
 
     def test_unreadable(self, case: Case) -> None:

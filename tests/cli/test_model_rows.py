@@ -14,7 +14,7 @@ from cortex_actors.home import Home
 from cortex_actors.storage import embeddings, models
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.connection import migrate
-from cortex_actors.storage.models import ChosenModel
+from cortex_actors.storage.models import ChosenModel, chosen
 from tests.embedding.compiling import put
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 #: The model that answers, and one that no daemon could make a vector with.
 SMALL = ChosenModel("hashing-v1-8", "hashing", "hashing-v1-8", 8)
 HUGE = ChosenModel("hashing-v1-999999999", "hashing", "hashing-v1-999999999", 999_999_999)
+
+#: What a model is to the home: the one that answers, and the next one.
+STATES = ("active", "coming")
 
 #: The shipped model.
 MINI = "all-MiniLM-L6-v2"
@@ -50,34 +53,14 @@ def shown(capsys: pytest.CaptureFixture[str], verb: str) -> tuple[int, dict[str,
     return code, json.loads(capsys.readouterr().out or "{}")
 
 
-@pytest.mark.usefixtures("home")
 class TestDown:
-    def test_status(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """The models are told from the ledger, and that nothing goes on meanwhile."""
-        code = entry.main(["embeddings", "status"])
-        out = capsys.readouterr().out
-
-        assert 0 == code
-        assert "answers   hashing-v1-8 (hashing, 8 numbers)\n" in out
-        assert "coming    hashing-v1-999999999: 0 of 0 texts\n" in out
-        assert "no daemon runs; the next start goes on with it" in out
-
-    def test_cancel(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_cancel(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """The migration is called off once, and the model before it stays."""
         code, found = shown(capsys, "cancel")
-        after = shown(capsys, "status")[1]
 
         assert (0, HUGE.model_id) == (code, found["cancelled"]["model_id"])
-        assert (SMALL.model_id, None) == (after["active"]["model_id"], after["coming"])
+        assert (SMALL, None) == tuple(chosen(home.ledger, state=each) for each in STATES)
         assert 66 == shown(capsys, "cancel")[0]
-
-    def test_prune(self, capsys: pytest.CaptureFixture[str]) -> None:
-        """Vectors are deleted of models that neither answer nor come."""
-        assert (0, {"forgotten": {}}) == shown(capsys, "prune")
-        shown(capsys, "cancel")
-
-        assert (0, {"forgotten": {HUGE.model_id: 1}}) == shown(capsys, "prune")
-        assert [] == shown(capsys, "status")[1]["retired"]
 
 
 class TestPrepare:

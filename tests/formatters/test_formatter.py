@@ -10,7 +10,16 @@ import pytest
 from cortex_actors.embedding.models import PACKAGED, locate
 from cortex_actors.embedding.tokens import WordPieces
 from cortex_actors.errors import NotFound
-from cortex_actors.render.section import FORMATTERS, Bullet, Options, find, names, of_place
+from cortex_actors.render.section import (
+    FORMATTERS,
+    Bullet,
+    Options,
+    Present,
+    find,
+    names,
+    of_place,
+    targets,
+)
 from tests.formatters.bullets import KNOWN, many
 
 
@@ -42,9 +51,9 @@ class TestRegistry:
 
     def test_beginning(self) -> None:
         """Only a file that is wholly ours begins with something of ours."""
-        cursor = find("cursor")
-        assert cursor.begins(".cursor/rules/cortex.mdc").startswith(b"---\n")
-        assert b"" == cursor.begins(".cursorrules")
+        assert find("cursor").top.startswith("---\n")
+        (found,) = targets([Present(".cursorrules")], agent="cursor").write
+        assert found.fresh is None
 
 
 class TestBudget:

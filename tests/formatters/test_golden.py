@@ -30,7 +30,7 @@ def golden(name: str, *, include_metadata: bool = False) -> tuple[Path, bytes]:
     path = GOLDEN / f"{name}{suffix}{made.suffix}"
     if not formatter.places:
         return path, body
-    return path, fence.splice(formatter.begins(formatter.made), body)
+    return path, fence.splice(formatter.top.encode(), body)
 
 
 def everything() -> list[tuple[Path, bytes]]:

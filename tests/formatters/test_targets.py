@@ -205,7 +205,7 @@ class TestCreate:
         each = next(one for one in FORMATTERS if one is formatter)
         found = targets([], agent=each.name, create=True)
         assert [each.places[0]] == written(found) == made(found)
-        assert each.begins(each.places[0]) == found.write[0].fresh
+        assert each.top.encode() == found.write[0].fresh
 
     def test_there_already(self) -> None:
         """What an agent has is written, and nothing is made beside it."""

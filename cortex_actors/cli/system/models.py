@@ -101,7 +101,7 @@ def migrate(
         _say_end(found, before)
 
 
-@shows("model migration", "--json", offline=f"{_OFFLINE}:migration")
+@shows("model migration", "--json")
 def show_migration(found: Answer) -> None:
     """Print which model answers, which one is coming, and which are kept."""
     show.lines(*_migration_lines(found))
@@ -114,7 +114,7 @@ def show_cancelled(found: Answer) -> None:
     print("and used if you begin again. Delete it now with: cortex model prune")
 
 
-@shows("model prune", "", offline=f"{_OFFLINE}:prune")
+@shows("model prune", "")
 def show_pruned(found: Answer) -> None:
     """Print how many vectors of which models were deleted."""
     for model, vectors in found["forgotten"].items():
@@ -179,7 +179,7 @@ def _migration_lines(found: Answer) -> list[str]:
     if found["state"] == "compiling":
         lines.append("compiling its compiled form is being made; it takes some 20 seconds")
     if found["reason"]:
-        waits = found["state"] in ("waiting", "down")
+        waits = found["state"] == "waiting"
         lines.append(f"{'waiting' if waits else 'failed':9} {found['reason']}")
     said = {"note": found["note"], "settings": found["differs"]}
     lines += [f"{word:9} {text}" for word, text in said.items() if text]
