@@ -170,7 +170,7 @@ def resolve(
         raise UsageError(f"{said}; see: cortex resolve --help")
     client, where = Client(home), None if everything else _absolute(path)
     if everything and not as_json and (wait := Client.when_slow) is not None:
-        # A terminal watches: it is told how far it is, in the place of what is said of any answer.
+        # A terminal watches: it shows how far it is, in the place of what is said of any answer.
         steps = _steps(home, SystemClock().now())
         Client.when_slow = staticmethod(partial(wait, steps=steps))
     if undo:
@@ -197,7 +197,7 @@ class _Aside(Client):
 def _steps(home: Path | None, since: int) -> Iterator[str]:
     """Yield which of all projects is resolved now, by the newest file that is done since a time.
 
-    That is in UTC microseconds. "" where it is not known: nothing is done, or nobody answers.
+    That is in UTC microseconds. "" where it is not known: nothing is done, or no daemon answers.
     """
     client, order, step = _Aside(home, timeout=1), list[str](), ""
     while True:
