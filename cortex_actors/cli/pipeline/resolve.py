@@ -169,10 +169,8 @@ def resolve(
     for said in (said for said, is_so in wrong.items() if is_so):
         raise UsageError(f"{said}; see: cortex resolve --help")
     client, where = Client(home), None if everything else _absolute(path)
-    if everything and not as_json and (wait := Client.when_slow) is not None:
-        # A terminal watches: it shows how far it is, in the place of what is said of any answer.
-        steps = _steps(home, SystemClock().now())
-        Client.when_slow = staticmethod(partial(wait, steps=steps))
+    if everything and not as_json:
+        _show_steps(home)
     if undo:
         return _undone(client, where, as_json=as_json)
     ask = partial(client.call, "resolve", path=where, everything=everything, **wish)
@@ -186,6 +184,12 @@ def resolve(
     states = {each["state"] for each in found["files"]}
     is_done = not states & _NOT_DONE and (states or not found["left"])
     return 0 if is_done else Refused.exit_code
+
+
+def _show_steps(home: Path | None) -> None:
+    """Have a terminal that watches shown how far it is, in the place of what any answer shows."""
+    if (wait := Client.when_slow) is not None:
+        Client.when_slow = staticmethod(partial(wait, steps=_steps(home, SystemClock().now())))
 
 
 class _Aside(Client):
