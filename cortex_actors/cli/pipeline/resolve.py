@@ -168,9 +168,8 @@ def resolve(
     }
     for said in (said for said, is_so in wrong.items() if is_so):
         raise UsageError(f"{said}; see: cortex resolve --help")
-    client, where = Client(home), None if everything else _absolute(path)
-    if everything and not as_json:
-        _show_steps(home)
+    client = _client(home, is_shown=everything and not as_json)
+    where = None if everything else _absolute(path)
     if undo:
         return _undone(client, where, as_json=as_json)
     ask = partial(client.call, "resolve", path=where, everything=everything, **wish)
@@ -182,14 +181,14 @@ def resolve(
         return _text(found, output)
     show.json(found) if as_json else _show(found, dry_run=dry_run)
     states = {each["state"] for each in found["files"]}
-    is_done = not states & _NOT_DONE and (states or not found["left"])
-    return 0 if is_done else Refused.exit_code
+    return 0 if not states & _NOT_DONE and (states or not found["left"]) else Refused.exit_code
 
 
-def _show_steps(home: Path | None) -> None:
-    """Have a terminal that watches shown how far it is, in the place of what any answer shows."""
-    if (wait := Client.when_slow) is not None:
+def _client(home: Path | None, *, is_shown: bool) -> Client:
+    """Return whom to ask; a terminal that watches is shown which project is resolved."""
+    if is_shown and (wait := Client.when_slow) is not None:
         Client.when_slow = staticmethod(partial(wait, steps=_steps(home, SystemClock().now())))
+    return Client(home)
 
 
 class _Aside(Client):
