@@ -110,7 +110,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 63_984, "modules": 307}
+BOUNDS: dict[str, int] = {"code lines": 63_981, "modules": 307}
 
 
 @dataclass(frozen=True)
