@@ -122,11 +122,8 @@ def resolve(
     }
     for said in (said for said, is_so in wrong.items() if is_so):
         raise UsageError(f"{said}; see: cortex resolve --help")
-    client, where = Client(home), None if everything else _absolute(path)
-    if everything and not as_json and (wait := Client.when_slow) is not None:
-        # A terminal watches: it is told how far it is, in the place of what is said of any answer.
-        steps = _steps(home, SystemClock().now())
-        Client.when_slow = staticmethod(partial(wait, steps=steps))
+    client = _client(home, is_shown=everything and not as_json)
+    where = None if everything else _absolute(path)
     if undo:
         return _undone(client, where, as_json=as_json)
     ask = partial(client.call, "resolve", path=where, everything=everything, **wish)
@@ -138,8 +135,14 @@ def resolve(
         return _text(found)
     show.json(found) if as_json else _show(found, dry_run=dry_run)
     states = {each["state"] for each in found["files"]}
-    is_done = not states & _NOT_DONE and (states or not found["left"])
-    return 0 if is_done else Refused.exit_code
+    return 0 if not states & _NOT_DONE and (states or not found["left"]) else Refused.exit_code
+
+
+def _client(home: Path | None, *, is_shown: bool) -> Client:
+    """Return whom to ask; a terminal that watches is shown which project is resolved."""
+    if is_shown and (wait := Client.when_slow) is not None:
+        Client.when_slow = staticmethod(partial(wait, steps=_steps(home, SystemClock().now())))
+    return Client(home)
 
 
 class _Aside(Client):
@@ -151,7 +154,7 @@ class _Aside(Client):
 def _steps(home: Path | None, since: int) -> Iterator[str]:
     """Yield which of all projects is resolved now, by the newest file that is done since a time.
 
-    That is in UTC microseconds. "" where it is not known: nothing is done, or nobody answers.
+    That is in UTC microseconds. "" where it is not known: nothing is done, or no daemon answers.
     """
     client, order, step = _Aside(home, timeout=1), list[str](), ""
     while True:
