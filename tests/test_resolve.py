@@ -135,7 +135,7 @@ class TestResolve:
         assert before == read
         # Those of large files would fill the memory.
         monkeypatch.setattr(resolution, "SMALL", 0)
-        resolution._page.cache_clear()
+        resolution._read.cache_clear()
         await tree.cortex.resolve(everything=True, dry_run=True)
 
         assert len(before) < len(read)

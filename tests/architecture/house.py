@@ -104,13 +104,13 @@ OPEN: dict[str, int] = {
     "folder rings": 5,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 559,
-    "words": 1_014,
+    "positional": 533,
+    "words": 53,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 64_003, "modules": 307}
+BOUNDS: dict[str, int] = {"code lines": 61_962, "modules": 306}
 
 
 @dataclass(frozen=True)

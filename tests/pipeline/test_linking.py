@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -208,17 +209,15 @@ class TestKept:
                 case 1:
                     await desk.embed(**{text: (1, chance.random(), chance.random())})
                 case 2:
-                    await desk.store.write(lambda c, t=text: principles.forget(c, [named(t)]))
+                    await desk.store.write(partial(principles.forget, principle_ids=[named(text)]))
                 case 3:
                     # What is only supposed leaves nothing behind.
                     new = principle(other)
                     await kept.find([new], gone=[named(text)], rows={new.text_hash: unit(1, 1, 0)})
                 case _ if step % 2:
-                    pair = map(id_of, (text, other))
                     await desk.store.says("/projects/hub/CLAUDE.md", text, other)
-                    await desk.store.write(
-                        lambda c, p=(*pair,): _decided(c, *p, status="dismissed")
-                    )
+                    ends = {"one": id_of(text), "other": id_of(other)}
+                    await desk.store.write(partial(_decided, **ends, status="dismissed"))
             assert await desk.linker().find() == await kept.find()
             if step % 3 == 0:
                 found.append(await desk.draw(kept))

@@ -177,7 +177,7 @@ class TestHistory:
             assert whole["principles"] == found["principles"], name
             assert whole["files"] == found["files"], name
 
-        start = await history.standing_at(store, AGENTS, 2)
+        start = await history.standing_at(store.records, AGENTS, 2)
         line = await store.read(lambda c: history.load_history(c, start))
         assert whole["files"] == line["files"]
         assert {"kind": "line", "id": f"{AGENTS}:2"} == line["asked"]
@@ -236,4 +236,4 @@ class TestHistory:
         with pytest.raises(BadInput, match="give more of the id"):
             await _history(store, shared)
         with pytest.raises(NotFound, match="cortex insights --in FILE"):
-            await history.standing_at(store, CLAUDE, 999)
+            await history.standing_at(store.records, CLAUDE, 999)
