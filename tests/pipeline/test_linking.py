@@ -216,8 +216,9 @@ class TestKept:
                     await kept.find([new], gone=[named(text)], rows={new.text_hash: unit(1, 1, 0)})
                 case _ if step % 2:
                     await desk.store.says("/projects/hub/CLAUDE.md", text, other)
-                    ends = {"one": id_of(text), "other": id_of(other)}
-                    await desk.store.write(partial(_decided, **ends, status="dismissed"))
+                    one, two = id_of(text), id_of(other)
+                    decide = partial(_decided, one=one, other=two, status="dismissed")
+                    await desk.store.write(decide)
             assert await desk.linker().find() == await kept.find()
             if step % 3 == 0:
                 found.append(await desk.draw(kept))
