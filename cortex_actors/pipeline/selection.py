@@ -193,10 +193,10 @@ class Bench:
                     yield line, None
             return
         lexicon, floor = self._by.lexicon or standard(), self._by.limits.default.floor
-        stand = slots(claim.text, lexicon)
+        own = slots(claim.text, lexicon)
         for line, cosine in zip(some.lines, _cosines(some.rows, row), strict=True):
             # Most principles have no slot, and then none of the page's is looked for.
-            shared = stand and cosine < floor and stand & slots(line.claim.text, lexicon)
+            shared = own and cosine < floor and own & slots(line.claim.text, lexicon)
             if cosine >= floor or shared:
                 yield line, cosine
 

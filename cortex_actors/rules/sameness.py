@@ -156,15 +156,15 @@ def _facts_differ(left: ClaimReading, right: ClaimReading) -> str | None:
 
 def stands(left: ClaimReading, right: ClaimReading) -> str | None:
     """Return what one statement is against, excepts or wants, and the other does not."""
-    stand, denied, others = settled(left, right), _denied(left), _denied(right)
+    agreed, denied, others = settled(left, right), _denied(left), _denied(right)
     # What they settled may be what one is against, if it is known what that is.
-    is_known = bool(stand and denied | others) or bool(left.ranges.keys() & right.ranges.keys())
+    is_known = bool(agreed and denied | others) or bool(left.ranges.keys() & right.ranges.keys())
     if left.denying is not right.denying and not is_known:
         return "one is against something"
     if left.excepting is not right.excepting:
         return "one has an exception"
     # One that is against the same as another may well want something that this one bars beside it.
-    if not stand and _turned(left, right) + _turned(right, left) > bool(denied & others):
+    if not agreed and _turned(left, right) + _turned(right, left) > bool(denied & others):
         return "one wants what the other does not"
     return None
 
@@ -198,8 +198,8 @@ def _denied(reading: ClaimReading) -> set[str]:
 def settled(left: ClaimReading, right: ClaimReading) -> list[str]:
     """Return the things of which two statements choose, or reject, the same one."""
     both = left.positions.keys() & right.positions.keys()
-    stands = {slot: (left.positions[slot].stand, right.positions[slot].stand) for slot in both}
-    return sorted(slot for slot, (one, other) in stands.items() if one and one == other)
+    sides = {slot: (left.positions[slot].stand, right.positions[slot].stand) for slot in both}
+    return sorted(slot for slot, (one, other) in sides.items() if one and one == other)
 
 
 def keeps(fuller: ClaimReading, other: ClaimReading) -> bool:

@@ -117,7 +117,7 @@ def begin(connection: Connection, model: ChosenModel, at: int) -> None:
         )
     if other is not None and other.model_id != model.model_id:
         raise Refused(
-            f"cannot migrate to {model.model_id}: the migration to {other.model_id} is under way; "
+            f"cannot migrate to {model.model_id}: the migration to {other.model_id} runs; "
             "wait for it (`cortex model migration`) or end it with: cortex model cancel"
         )
     _set(connection, model, "coming", at=at)
@@ -151,7 +151,7 @@ def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at:
     """
     found = coming(connection)
     if found is None or found.model_id != model_id:
-        raise NotFound(f"cannot switch to {model_id}: no migration to it is under way any more")
+        raise NotFound(f"cannot switch to {model_id}: no migration to it runs any more")
     missing = set(embeddings.missing(connection, model_id, len(but) + 1)) - set(but)
     if missing:
         return len(missing)

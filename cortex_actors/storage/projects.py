@@ -287,9 +287,9 @@ def forget(connection: sa.Connection, path: str) -> None:
 
 def places(connection: sa.Connection, project_id: str) -> dict[str, int]:
     """Return at how many places each file of a project says something now, by path."""
-    stands = insight_sources.c.withdrawn_at.is_(None)
+    is_said = insight_sources.c.withdrawn_at.is_(None)
     mine = insight_sources.c.project_id == project_id
-    return count_by(connection, insight_sources.c.path, mine, stands)
+    return count_by(connection, insight_sources.c.path, mine, is_said)
 
 
 #: How a run ended that did not do what it was for.

@@ -147,7 +147,7 @@ class TestMigration:
         async with home.runs():
             await home.migrate("hashing-v1-12")
             assert chosen(12) == await home.migrate("hashing-v1-12")
-            with pytest.raises(Refused, match="migration to hashing-v1-12 is under way"):
+            with pytest.raises(Refused, match="migration to hashing-v1-12 runs"):
                 await home.migrate("hashing-v1-16")
 
     async def test_unknown(self, home: Bench) -> None:

@@ -79,7 +79,7 @@ class TestFirst:
 class TestBegin:
     def test_second(self, home: Connection) -> None:
         """A second migration is refused, and the refusal names the first."""
-        with pytest.raises(Refused, match="the migration to new/2 is under way"):
+        with pytest.raises(Refused, match="the migration to new/2 runs"):
             models.begin(home, ChosenModel("third/2", "hashing", "third/2", 2), 3)
 
         assert NEW == models.coming(home)
@@ -196,7 +196,7 @@ class TestSwitch:
         embeds(home, NEW, "a", "b")
 
         assert NEW == models.cancel(home, 4)
-        with pytest.raises(NotFound, match="no migration to it is under way"):
+        with pytest.raises(NotFound, match="no migration to it runs"):
             models.switch(home, NEW.model_id, but=(), at=5)
         assert None is models.cancel(home, 5)
         assert [Retired("new/2", 4)] == models.retired(home)

@@ -118,14 +118,14 @@ class ClientHook:
         return Brief() if known else await self.brief()
 
     async def done(
-        self, reason: str, made: Brief | None = None, *, anew: bool = False, crumb: str = ""
+        self, reason: str, made: Brief | None = None, *, afresh: bool = False, crumb: str = ""
     ) -> dict[str, Any]:
         """Write down what it did, and return the answer; `reason` is why nothing was given."""
         made = made or Brief()
         items = [{k: v for k, v in each.plain().items() if k != "text"} for each in made.notes]
         run = replace(self._run, reason="" if items else reason, items=items, tokens=made.tokens)
         run = replace(run, crumb=crumb)
-        await asyncio.to_thread(sessions.note_run, self.call.home, run, afresh=anew)
+        await asyncio.to_thread(sessions.note_run, self.call.home, run, afresh=afresh)
         said = {"hookEventName": CALLED.get(self.event), "additionalContext": made.text}
         output = {"hookSpecificOutput": said} if made.text else {}
         return {"output": output, "reason": run.reason, "tokens": made.tokens, "crumb": crumb}
@@ -161,7 +161,7 @@ async def hook_start(
     goes_on = source == _CONTINUED
     made = await hook.brief(await hook.seen() if goes_on else frozenset())
     why = "the budget has room for nothing" if made.left_out else "nothing is known that is new"
-    return await hook.done(why, made, anew=not goes_on)
+    return await hook.done(why, made, afresh=not goes_on)
 
 
 @operation("hooks.prompt", http="POST /hooks/prompt", agents=True)

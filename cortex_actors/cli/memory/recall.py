@@ -163,7 +163,7 @@ def _show_hit(
     for is_found, each in marked(section) if section else whole:
         text = Text("   " if section is None else _FOUND if is_found else _AROUND)
         text.append(visible(each), style="bold" if is_found else "")
-        if is_found or section is None:  # what stands around was not found by its words
+        if is_found or section is None:  # the text around was not found by its words
             text.highlight_words(matches or (), "bold yellow", case_sensitive=False)
         out.print(text)
     if is_other:

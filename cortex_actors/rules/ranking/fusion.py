@@ -26,7 +26,7 @@ what it takes to print it (`text.summary.price`).
 Which store is surest of the first hit it gave.
 
 Places say nothing of how good a hit is: the first of a store that knows the answer and the first of
-one that knows nothing are worth the same. How far a store's first hit stands off from its second,
+one that knows nothing are worth the same. How far a store's first hit is from its second,
 in that store's own measure, says which of the two it is; so does an exact match. Margins are only
 ever compared to decide between hits that are worth the same.
 
@@ -81,7 +81,7 @@ class Profile:
 
     Attributes:
         first: what the first place of a list is counted as, 0 or 1.
-        absent_last: an item that a list does not hold stands there behind all that there are,
+        absent_last: an item that a list does not hold is ranked behind all that there are,
             instead of nowhere; then even the last has a share.
 
     """
@@ -217,7 +217,7 @@ def margin(relevances: Sequence[float]) -> float | None:
     """Return how sure a store is of its first hit, given the base relevances of its hits in order.
 
     An exact match is as sure as can be, alone or not. A store whose only hit is none abstains
-    (None): there is nothing it could stand off from.
+    (None): there is nothing to compare it with.
     """
     if relevances and relevances[0] >= EXACT:
         return relevances[0]
@@ -227,7 +227,7 @@ def margin(relevances: Sequence[float]) -> float | None:
 def surest(stores: Iterable[tuple[str, Sequence[float]]], least: float) -> str | None:
     """Return the store with the largest margin, if that is at least `least`; of equals the first.
 
-    A `least` of 0 or less asks nobody.
+    A `least` of 0 or less asks no store.
     """
     found: str | None = None
     widest = least
@@ -285,7 +285,7 @@ class FusedHit(NamedTuple):
         hit: as its store gave it.
         rank: its place there, from 1, among those that the floor left.
         score: what the formula gives, comparable within one fused list.
-        percentile: share of its store's hits, in percent, that do not stand before it.
+        percentile: share of its store's hits, in percent, that are not before it.
         share: the score as a part of the best possible one, 0 to 1.
         capped: as its list.
 
@@ -340,7 +340,7 @@ def across(
 
     `lists` are those of the stores that answered, in the configured order: among equal scores the
     earlier store comes first, then the better place; no measure decides between them. Then the
-    store that is surest of its first hit (by `authority_margin` at least; 0 asks nobody) has that
+    store that is surest of its first hit (by `authority_margin` at least; 0 asks none) has that
     hit in front, if it is worth what the leading one is. A heavier store is never overruled.
 
     Raises `BadInput` for a mode there is none of, and `ValueError` for a weight or a `k` that is
@@ -395,7 +395,7 @@ def _placed(
 
 
 def _percentile(rank: int, count: int, weight: float = 1.0) -> float:
-    """Return the share of a store's hits, in percent, that do not stand before one, weighed.
+    """Return the share of a store's hits, in percent, that are not before one, weighed.
 
     Divided last: three times a sixth of 100 has to be as much as a half of it.
     """
@@ -449,7 +449,7 @@ def seated(
     free = math.inf if seats.limit is None else seats.limit
     taken: set[int] = set()
     each: Counter[str] = Counter()
-    # Twice through the list: nobody's store gets more seats than its least by the first time.
+    # Twice through the list: no store gets more seats than its least by the first time.
     for most in (seats.min_per_store, math.inf):
         capped = min(most, seats.most)
         for number, one in enumerate(fused):
@@ -531,7 +531,7 @@ def asks(limit: int, *, multiplier: int, budget: int | None = None) -> int:
 #: Distance of what was not measured: as far as what has nothing in common.
 UNMEASURED: Final = 1.0
 
-#: What a tier counts (SerenMemory: what is fresh stands before what was distilled once).
+#: What a tier counts (SerenMemory: what is fresh comes before what was distilled once).
 TIERS: Final[Mapping[str, float]] = {"short": 1.0, "near": 0.9, "long": 0.8}
 
 #: What a distilled memory gains with each e-fold of what it was made of (SerenMemory).
@@ -566,7 +566,7 @@ def of_fact(far: float) -> float:
 def descending(scores: Sequence[float]) -> list[float]:
     """Return scores that agree with their order, rounded as they travel.
 
-    The order is the search's own, which looks at words as well. What stands before something counts
+    The order is the search's own, which looks at words as well. What comes before something counts
     at least as much, so each is raised to the most that comes behind it.
     """
     found: list[float] = []

@@ -9,7 +9,7 @@ A statement is compared under its headings. Of a word of the question counts how
 word of the text is to it: in the vectors that the embedding model begins with, where there are
 some (`Pieces`), else whether it is the same word.
 
-What a question is about: the followed projects whose names stand in it, and the question without
+What a question is about: the followed projects whose names are in it, and the question without
 these names, which say where to look and not for what.
 
 A name has no near words: it is held by a text that has it, and by no other. Where a number is asked
@@ -118,7 +118,7 @@ NUMBERLESS: Final = 0.35
 #: The number of no piece.
 _NONE: Final = -1
 
-#: Words of a project's name, and of a name that stands in a question, at most.
+#: Words of a project's name, and of a name that is in a question, at most.
 _LONG: Final = 6
 
 _WORD = re.compile(r"[^\W_]+")

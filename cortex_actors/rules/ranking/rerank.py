@@ -33,7 +33,7 @@ SCALE: Final = 127
 
 #: Numbers of a piece's vector: the leading components. All 384 of MiniLM's give nothing more.
 WIDTH: Final = 64
-#: Rows of the table from which words begin: before them stand marks and single letters.
+#: Rows of the table from which words begin: before them come marks and single letters.
 WORDS_FROM: Final = 999
 
 #: Characters of a turn that are compared: twice what the model reads of it.
@@ -124,7 +124,7 @@ class Turn(NamedTuple):
 
 
 class TurnPlace(NamedTuple):
-    """A turn that may be the answer, and what stands around it.
+    """A turn that may be the answer, and the turns around it.
 
     Attributes:
         turn: its number among the turns.

@@ -256,12 +256,12 @@ def join(connection: Connection, same: Mapping[str, str]) -> set[str]:
     whole = representatives(connection, same.values())
     wanted = {said: whole.get(other, other) for said, other in same.items()}
     both = (*wanted, *wanted.values())
-    stands = insight_records.among(connection, insight_records.STANDS.format(i="i"), ids=both)
+    said_now = insight_records.among(connection, insight_records.STANDS.format(i="i"), ids=both)
     leads = set(followers(connection, wanted).values())
     taken = {
         said: other
         for said, other in wanted.items()
-        if {said, other} <= stands and said not in leads and other not in wanted
+        if {said, other} <= said_now and said not in leads and other not in wanted
     }
     return _point(connection, {said: other for said, other in taken.items() if said != other})
 
