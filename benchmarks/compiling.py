@@ -22,7 +22,7 @@ from cortex_actors.embedding import calibration, torch_build
 from cortex_actors.embedding.compiled import Runner
 from cortex_actors.embedding.manifest import ONNX, TOKENIZER
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.rowwise import by_row
+from cortex_actors.embedding.rowwise import quantise_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ def made(name: str, folder: Path) -> tuple[SentenceTransformer, ModelForm, dict[
     with torch_build.silence():
         eager = {"attn_implementation": "eager"}
         model = SentenceTransformer(str(locate(name).folder), device="cpu", model_kwargs=eager)
-        draft = torch_build.draft_of(model)
+        draft = torch_build.draft_form(model)
         forms = {each: folder / each for each in ("fp32", "per matrix", "per channel", "by row")}
         torch_build.save_tokenizer(model, to=folder / TOKENIZER)
         for place in forms.values():
@@ -75,7 +75,7 @@ def made(name: str, folder: Path) -> tuple[SentenceTransformer, ModelForm, dict[
         _timed("export", torch_build.export, model, draft, to=forms["fp32"] / ONNX)
         for form, per_channel in (("per matrix", False), ("per channel", True)):
             _timed(f"int8 {form}", _quantised, forms["fp32"], forms[form], per_channel=per_channel)
-        _timed("by row", by_row, forms["per channel"] / ONNX, forms["by row"] / ONNX)
+        _timed("by row", quantise_rows, forms["per channel"] / ONNX, forms["by row"] / ONNX)
     return model, draft, forms
 
 
@@ -93,13 +93,13 @@ def table(
     print(f"\n{len(texts)} {title}; the float model took {time.perf_counter() - before:.1f} s")
     print("form          MB   mean cosine  worst    Spearman  overlap  alone/batch  passes")
     for name, form in forms.items():
-        rows = calibration.rows(form, draft, texts)
+        rows = calibration.embed_texts(form, draft, texts)
         gates = calibration.measure(floats, rows)
         cells = (
             f"{name:12}",
             f"{(form / ONNX).stat().st_size / MB:5.1f}",
             f"{gates.mean_cosine:9.4f}",
-            f"{calibration.cosines(floats, rows).min():11.4f}",
+            f"{calibration.compute_cosines(floats, rows).min():11.4f}",
             f"{gates.spearman:8.4f}",
             f"{gates.overlap:7.3f}",
             f"{_moved(form, draft, texts, rows):11.4f}",
@@ -112,7 +112,7 @@ def _moved(form: Path, draft: ModelForm, texts: Sequence[str], rows: Vectors) ->
     """Return the worst cosine of a text alone with the same text in its batch."""
     runner = Runner(form, draft)
     alone = np.concatenate([runner.rows([text]) for text in texts[:ALONE]])
-    return float(calibration.cosines(alone, rows[:ALONE]).min())
+    return float(calibration.compute_cosines(alone, rows[:ALONE]).min())
 
 
 def _quantised(source: Path, target: Path, *, per_channel: bool) -> None:

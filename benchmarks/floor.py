@@ -29,9 +29,9 @@ class Floor:
     def __init__(self, folder: Path) -> None:
         """Make an empty ledger with the product's schema, and open it as the product does."""
         path = folder / "floor.db"
-        self._engine = connection.writing(path)
+        self._engine = connection.open_writing(path)
         migrate(self._engine, path)
-        self._driver = connection.raw(self._engine)
+        self._driver = connection.find_driver(self._engine)
         self._clock = SystemClock()
 
     def close(self) -> None:

@@ -279,6 +279,6 @@ def matrix(
         query = query.where(passage_rows.c.item_id.in_(list(ids)))
     found = connection.execute(query).all()
     usual = embeddings.usual_length(row.vector for row in found)
-    rows, sound = embeddings.rows([row.vector for row in found], usual)
+    rows, sound = embeddings.to_rows([row.vector for row in found], usual)
     kept = [row.item_id for row, is_sound in zip(found, sound, strict=True) if is_sound]
     return kept, rows[sound]

@@ -30,7 +30,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import Project
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.factory import provider_for
+from cortex_actors.embedding.factory import make_provider
 from cortex_actors.embedding.models import locate
 from cortex_actors.home import Home
 from cortex_actors.pipeline.reading import FileReader
@@ -41,7 +41,7 @@ from cortex_actors.storage import embeddings, events, passages
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.models import ChosenModel
 from cortex_actors.testing import eventually
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import find_dialect
 from cortex_actors.tree import grow
 from cortex_actors.watching.sweep import sweep
 
@@ -130,7 +130,7 @@ class Embedder:
 
     def _provider(self, settings: EmbeddingSettings, clock: Clock, **_more: object) -> Provider:
         """Return a provider, as a tree asks for one."""
-        return provider_for(settings, clock, models=self._models, chosen=self._chosen)
+        return make_provider(settings, clock, models=self._models, chosen=self._chosen)
 
 
 def read(folders: Sequence[Path]) -> tuple[int, list[str]]:
@@ -141,7 +141,7 @@ def read(folders: Sequence[Path]) -> tuple[int, list[str]]:
         project = Project.at(root, 0)
         for path in sorted(sweep(root, project.id, max_depth=DEPTH).files):
             files += 1
-            dialect = dialect_of(path.removeprefix(root).lstrip("/"))
+            dialect = find_dialect(path.removeprefix(root).lstrip("/"))
             assert dialect is not None
             reader = FileReader(dialect, path, project.name, Granularity.STATEMENT)
             for each in reader.read(Path(path).read_bytes()).findings:

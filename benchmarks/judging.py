@@ -27,9 +27,9 @@ from benchmarks.projects import LABELS, PAIRS, Figure
 from benchmarks.repositories import is_quiet, rows, unpacked
 from benchmarks.showing import pair_hash
 from cortex_actors.domain.insight import Claim
-from cortex_actors.rules.proposals import ProposalKind, bars, features
-from cortex_actors.text.sections import dialect_of, folder_of
-from cortex_actors.text.statements import statements
+from cortex_actors.rules.proposals import ProposalKind, compute_features, find_barred
+from cortex_actors.text.sections import find_dialect, find_folder
+from cortex_actors.text.statements import find_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -149,14 +149,14 @@ def _placed(path: Path, folder: Path) -> Iterator[tuple[str, Pair]]:
 def _claims(folder: Path, place: str) -> list[Claim]:
     """Return the statements that begin on a line of a repository's file."""
     repo, path, line = place.split(":")
-    dialect = dialect_of(path)
+    dialect = find_dialect(path)
     if dialect is None:
         return []
     content = (folder / repo.replace("/", "__") / path).read_bytes()
     return [
-        Claim(each.text, each.heading, folder_of(path))
+        Claim(each.text, each.heading, find_folder(path))
         for part in dialect.parse(content, path=path, project="")
-        for each in statements(part)
+        for each in find_statements(part)
         if each.line_start == int(line)
     ]
 
@@ -164,8 +164,8 @@ def _claims(folder: Path, place: str) -> list[Claim]:
 def _values(
     left: Claim, right: Claim, cosine: float
 ) -> tuple[dict[str, float], frozenset[ProposalKind]]:
-    found = features(left, right, cosine=cosine)
-    barred = bars(left, right, found=found)
+    found = compute_features(left, right, cosine=cosine)
+    barred = find_barred(left, right, found=found)
     return {name: each.value for name, each in found.items()}, barred
 
 

@@ -28,11 +28,17 @@ from benchmarks import repositories, shelves
 from cortex_actors.domain.insight import Claim, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import sameness
-from cortex_actors.rules.contradiction import Family, apart, clashes, contradicts, judge
+from cortex_actors.rules.contradiction import (
+    Family,
+    contradicts,
+    find_clashes,
+    find_separate_places,
+    judge,
+)
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
-from cortex_actors.text.sections import dialect_of
-from cortex_actors.text.statements import kind_of, statements
+from cortex_actors.text.sections import find_dialect
+from cortex_actors.text.statements import find_kind, find_statements
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -193,7 +199,7 @@ def _pair(row: Mapping[str, Any], cosine: float) -> Pair:
     # A pair without a repository is one of its own.
     name = str(row.get("id") or hash((left, right)))
     repos = frozenset(row[side].get("repo", name) for side in "ab")
-    kinds = kind_of(left.text), kind_of(right.text)
+    kinds = find_kind(left.text), find_kind(right.text)
     return Pair(name, LABELS[row["label"]], left, right, cosine, repos, kinds)
 
 
@@ -223,9 +229,9 @@ def planted(data: Path) -> Iterator[Pair]:
 
 def _statements(text: str, path: str, line: int) -> Iterator[Statement]:
     """Yield the statements of a line of a file."""
-    dialect = dialect_of(path)
+    dialect = find_dialect(path)
     for fragment in dialect.parse(text.encode(), path=path, project="") if dialect else ():
-        for each in statements(fragment):
+        for each in find_statements(fragment):
             if each.line_start <= line <= each.line_end:
                 yield each
 
@@ -268,10 +274,10 @@ def _families(pair: Pair) -> set[Family]:
     if pair.kinds and not {StatementKind.COMMAND, StatementKind.EXAMPLE}.isdisjoint(pair.kinds):
         return set()
     left, right = (read(each, lexicon.standard()) for each in (pair.left, pair.right))
-    if apart(left, right):
+    if find_separate_places(left, right):
         return set()
     first, second = (each is StatementKind.RULE for each in pair.kinds or (StatementKind.RULE,) * 2)
-    found = clashes(
+    found = find_clashes(
         left,
         right,
         lexicon=lexicon.standard(),

@@ -181,7 +181,7 @@ class Baseline:
             "SELECT rowid, -bm25(said) AS weight FROM said WHERE said MATCH ?"
             " ORDER BY weight DESC, rowid LIMIT ?"
         )
-        asked = (terms.written(terms.terms(question)), FIRST)
+        asked = (terms.write_expression(terms.find_terms(question)), FIRST)
         return [(self._some[row], weight) for row, weight in self._words.execute(query, asked)]
 
 

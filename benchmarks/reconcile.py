@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 import numpy as np
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.insight import Granularity, InsightSource, insight_id, statement_hash
+from cortex_actors.domain.insight import Granularity, InsightSource, hash_statement, insight_id
 from cortex_actors.domain.project import Project
 from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciler import Comparing
@@ -90,9 +90,9 @@ class Direct:
     def __init__(self, folder: Path) -> None:
         """Open a new ledger."""
         path = folder / "cortex.db"
-        self._writing = connection.writing(path)
+        self._writing = connection.open_writing(path)
         migrate(self._writing, path)
-        self._reading = connection.reading(path)
+        self._reading = connection.open_reading(path)
 
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Run a query."""
@@ -210,7 +210,7 @@ async def _change(
 
 def _finding(text: str, path: str, place: int) -> Finding:
     """Return a statement of a file."""
-    digest = statement_hash(text)
+    digest = hash_statement(text)
     source = InsightSource(
         insight_id=insight_id(digest),
         fragment_id=hashlib.sha256(f"{path}{text}".encode()).hexdigest(),

@@ -33,7 +33,7 @@ from benchmarks.shelves import MODEL as SHIPPED
 from benchmarks.world import MODEL, away, world
 from cortex_actors.embedding.manifest import TOKENIZER
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.tokens import compress, cutter
+from cortex_actors.embedding.tokens import compress, make_cutter
 from cortex_actors.rules.ranking.rerank import Pieces
 from cortex_actors.sections import MemorySettings
 from cortex_actors.storage.search.query import Query
@@ -74,7 +74,7 @@ class Row:
 async def measure(sizes: Sequence[int], questions: int) -> list[Row]:
     """Measure every size."""
     table = np.random.default_rng(SEED).standard_normal((PIECES, 64), dtype=np.float32)
-    pieces = Pieces(compress(table), cutter(locate(SHIPPED).folder / TOKENIZER))
+    pieces = Pieces(compress(table), make_cutter(locate(SHIPPED).folder / TOKENIZER))
     rows = []
     for size in sizes:
         async with world(size, seed=SEED, indexed=False) as found:

@@ -23,7 +23,7 @@ import numpy as np
 
 from benchmarks import corpora, shelves
 from cortex_actors.sections import MemorySettings
-from cortex_actors.text.terms import terms
+from cortex_actors.text.terms import find_terms
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -163,7 +163,7 @@ class _Pruned:
         most = MemorySettings().words_most
         for number, question in enumerate(questions):
             whole, some = found[UNPRUNED][number], found[WORDS][number]
-            if whole and len(terms(question.text)) > most:
+            if whole and len(find_terms(question.text)) > most:
                 self._shares.append(len(set(whole) & set(some)) / len(whole))
         self._report.pruned = len(self._shares)
         self._report.same = sum(self._shares) / max(1, len(self._shares))

@@ -15,10 +15,10 @@ from cortex_actors.domain.memory import Memory, Realm
 from cortex_actors.domain.project import Chunk, chunk_id
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.factory import provider_for
+from cortex_actors.embedding.factory import make_provider
 from cortex_actors.embedding.models import locate
-from cortex_actors.embedding.provider import digest
-from cortex_actors.embedding.tokens import word_pieces
+from cortex_actors.embedding.provider import hash_text
+from cortex_actors.embedding.tokens import load_pieces
 from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import start_actor
@@ -60,7 +60,7 @@ class Embedder:
         """Begin with what the folder has; `models` has the folder of a compiled model."""
         self._provider = provider
         #: Its word pieces, as the daemon has them.
-        self.pieces = lru_cache(partial(word_pieces, models and models / provider.model_id))
+        self.pieces = lru_cache(partial(load_pieces, models and models / provider.model_id))
         self._file = cache and cache / f"{provider.model_id.replace('/', '_')}.npz"
         self._known: dict[bytes, Matrix] = {}
         if self._file and self._file.exists():
@@ -75,14 +75,14 @@ class Embedder:
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Return a row for each text."""
-        missing = [text for text in dict.fromkeys(texts) if digest(text) not in self._known]
+        missing = [text for text in dict.fromkeys(texts) if hash_text(text) not in self._known]
         for begin in range(0, len(missing), CHUNK):
             some = missing[begin : begin + CHUNK]
             rows = await self._provider.embed(some)
-            self._known |= {digest(text): row for text, row in zip(some, rows, strict=True)}
+            self._known |= {hash_text(text): row for text, row in zip(some, rows, strict=True)}
         if not texts:
             return np.zeros((0, self._provider.dimension), np.float32)
-        return np.stack([self._known[digest(text)] for text in texts])
+        return np.stack([self._known[hash_text(text)] for text in texts])
 
     def keep(self) -> None:
         """Write what is known into the folder."""
@@ -215,13 +215,13 @@ async def _provider(kind: str, models: Path) -> Provider:
     clock = SystemClock()
     settings = EmbeddingSettings(provider="hashing" if kind == "hashing" else PROVIDERS[1])
     if kind != "compiled":
-        return provider_for(settings, clock)
+        return make_provider(settings, clock)
     source = locate(MODEL)
     made = await compile_model(source, models, clock=clock)
     found = manifest.compiled(models, source.model_id)
     assert found is not None, "the model was compiled a moment ago"
     chosen = ChosenModel(made.model_id, PROVIDERS[1], MODEL, made.dimension)
-    return provider_for(settings, clock, models=models, chosen=chosen)
+    return make_provider(settings, clock, models=models, chosen=chosen)
 
 
 async def _no_index(collection: str, vector: Matrix, limit: int) -> list[tuple[str, float]]:

@@ -40,9 +40,9 @@ _COLLECTION = "cortex_insights"
 
 def stock(path: Path, rows: int) -> None:
     """Make a ledger with so many memories, as many insights, and a unit vector for each of both."""
-    engine = connection.writing(path)
+    engine = connection.open_writing(path)
     migrate(engine, path)
-    driver = connection.raw(engine)
+    driver = connection.find_driver(engine)
     at = SystemClock().now()
     driver.execute("BEGIN IMMEDIATE")
     driver.execute(_AGENT, ("BENCH", "Bench", "B", at))

@@ -238,7 +238,7 @@ def _lived(
         logs.write(
             "critical", f"ended by {error!r}", actor="daemon", traceback=traceback.format_exc()
         )
-        if cause := expected(error):
+        if cause := find_expected(error):
             raise cause from error
         raise
     finally:
@@ -290,7 +290,7 @@ def _ready(fd: int | None) -> None:
             os.close(fd)
 
 
-def expected(error: BaseException) -> CortexError | None:
+def find_expected(error: BaseException) -> CortexError | None:
     """Return the expected failure inside a chain of causes and reasons, if there is one."""
     seen: set[int] = set()
     waiting: list[object] = [error]

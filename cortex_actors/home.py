@@ -110,7 +110,7 @@ class Home:
                 _closed(self.socket.parent)
             probe = self.root / f".write-{os.getpid()}"
             probe.unlink(missing_ok=True)
-            os.close(private(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
+            os.close(open_private(probe, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
             probe.unlink()
         except OSError as error:
             raise self._unwritable(error) from error
@@ -177,7 +177,7 @@ class Home:
         return (self.runtime_dir or Path("/tmp")) / f"cortex-{_short(self.root)}" / "cortex.sock"  # noqa: S108 - the folder in it is private, made 0700
 
 
-def private(path: str | Path, flags: int) -> int:
+def open_private(path: str | Path, flags: int) -> int:
     """Return a descriptor of a file of ours: 0600 under any umask, and never through a link.
 
     An `opener`, for what is made or truncated in a home. Raises `OSError`.
@@ -195,8 +195,8 @@ def private(path: str | Path, flags: int) -> int:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a file of ours as `private` opens it; not at one stroke. Raises `OSError`."""
-    descriptor = private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    """Write a file of ours as `open_private` opens it; not at one stroke. Raises `OSError`."""
+    descriptor = open_private(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     with os.fdopen(descriptor, "w", encoding="utf-8", errors="replace") as file:
         file.write(text)
 
@@ -244,7 +244,7 @@ def replace_file(path: Path, data: bytes, *, before: Callable[[], object] = lamb
         left.unlink(missing_ok=True)
     draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
-        with os.fdopen(private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+        with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
@@ -320,31 +320,31 @@ def _short(root: Path) -> str:
 SAMPLE = 1_048_576
 
 
-def weights(folder: Path) -> Iterator[Path]:
+def list_weights(folder: Path) -> Iterator[Path]:
     """Yield the folder's files of weights, in an order of their own."""
     yield from sorted(folder.glob("*.safetensors"))
     yield from sorted(folder.glob("pytorch_model*.bin"))
 
 
-def weights_hash(folder: Path) -> str:
+def hash_weights(folder: Path) -> str:
     """Return the SHA-256 over a model's weights, in hex; reads all of them. Raises `OSError`."""
     from hashlib import file_digest, sha256  # noqa: PLC0415 - `cortex status` does without
 
     seen = sha256()
-    for path in weights(folder):
+    for path in list_weights(folder):
         with path.open("rb") as file:
             seen.update(file_digest(file, "sha256").digest())
     return seen.hexdigest()
 
 
-def fingerprint(folder: Path) -> str:
+def compute_fingerprint(folder: Path) -> str:
     """Return eight hex digits that change when the model is another one. Raises `OSError`."""
     from hashlib import blake2b  # noqa: PLC0415 - as above
 
     seen = blake2b(digest_size=4)
     for config in sorted(folder.rglob("config.json")):
         seen.update(config.read_bytes())
-    for path in weights(folder):
+    for path in list_weights(folder):
         size = path.stat().st_size
         seen.update(size.to_bytes(8, "big"))
         with path.open("rb") as file:

@@ -42,7 +42,7 @@ from cortex_actors.rules.decay import Decay, Earning, Fading
 from cortex_actors.rules.linking import LinkThresholds
 from cortex_actors.rules.merging import MergeGates
 from cortex_actors.rules.promotion import RankWeights
-from cortex_actors.text.hazards import plain
+from cortex_actors.text.hazards import normalise_token_keys
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -583,7 +583,7 @@ class StoreSettings(SettingsSection):
         """Put what only an adapter understands under `options`, as Callosum's files have it."""
         if not isinstance(given, Mapping) or not isinstance(given.get("options", {}), Mapping):
             return given
-        said = plain({str(key): value for key, value in given.items()})
+        said = normalise_token_keys({str(key): value for key, value in given.items()})
         extra = {key: value for key, value in said.items() if key not in cls.model_fields}
         kept = {key: value for key, value in said.items() if key in cls.model_fields}
         return {**kept, "options": {**extra, **given.get("options", {})}}
@@ -684,7 +684,7 @@ class HttpSettings(SettingsSection):
     @classmethod
     def _at_home(cls, host: str) -> str:
         """Refuse an address that others reach: what is answered there goes over their network."""
-        if not addresses.here(host):
+        if not addresses.is_here(host):
             raise ValueError(
                 f"{host} may be reached from other machines, and the door answers this one alone; "
                 "give 127.0.0.1, and forward the port where another machine is to be let in"

@@ -82,7 +82,7 @@ RUNNING = "running"
 T = TypeVar("T")
 
 
-def verbs(desk: object) -> dict[str, Callable[..., Awaitable[object]]]:
+def list_verbs(desk: object) -> dict[str, Callable[..., Awaitable[object]]]:
     """Return what can be asked of a front desk: all its public methods, so no list falls behind."""
     found = inspect.getmembers(desk, inspect.iscoroutinefunction)
     return {name: method for name, method in found if not name.startswith("_")}
@@ -117,7 +117,7 @@ class Service:
         }
         self._control = Control(
             owner.home,
-            verbs=verbs(tree.cortex),
+            verbs=list_verbs(tree.cortex),
             logs=logs,
             shutdown=self.ask_to_stop,
             quick=quick,

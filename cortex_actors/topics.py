@@ -226,22 +226,22 @@ def parse(name: str, fields: dict[str, object]) -> shape.Payload:
     """
     topic = find(name)
     try:
-        return shape.typed(topic.payload, fields)
+        return shape.parse_payload(topic.payload, fields)
     except BadInput as error:
         raise BadInput(f"cannot publish {name}: {error}") from None
 
 
-def consumers() -> frozenset[str]:
+def list_consumers() -> frozenset[str]:
     """Return the names of all actors that hear a durable topic."""
     return frozenset(name for topic in TOPICS for name in topic.heard_by)
 
 
-def key_of(name: str, payload: shape.Payload) -> str | None:
+def compute_key(name: str, payload: shape.Payload) -> str | None:
     """Return what makes two waiting events of a topic one, or None when nothing does."""
     fields = find(name).key
     if fields is None:
         return None
     if len(fields) < 2:  # noqa: PLR2004 - nothing to tell apart
         return "".join(str(getattr(payload, field)) for field in fields)
-    plain = shape.plain(payload)
+    plain = shape.dump_payload(payload)
     return json.dumps([plain[field] for field in fields])

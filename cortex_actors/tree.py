@@ -61,10 +61,10 @@ from typing import TYPE_CHECKING, Any, Final
 import supervision
 from cortex_actors import topics
 from cortex_actors.assembly.context import Outside, World
-from cortex_actors.assembly.inspection import TOLD, Crashes, inspect, who
-from cortex_actors.assembly.reload import Branch, Reload, places
+from cortex_actors.assembly.inspection import TOLD, Crashes, find_child, inspect
+from cortex_actors.assembly.reload import Branch, Reload, list_places
 from cortex_actors.assembly.wiring import Assembly
-from cortex_actors.domain.event import ActorLife, Event, Payload, plain
+from cortex_actors.domain.event import ActorLife, Event, Payload, dump_payload
 from cortex_actors.errors import ActorAway, CortexError, TooManyTasks, UnknownActor
 from cortex_actors.runtime.actor import ActorHandle, AsyncioActor, start_actor
 from cortex_actors.runtime.names import NamedActor, Names
@@ -114,9 +114,9 @@ MISSED = 1_000
 TEXT_LIMIT = 300
 
 
-def scribe(logs: LogStream) -> Deliver:
+def make_scribe(logs: LogStream) -> Deliver:
     """Return a receiver that writes every event into the log stream."""
-    return lambda event: note(logs, event, fields=plain(event.payload))
+    return lambda event: note(logs, event, fields=dump_payload(event.payload))
 
 
 def note(
@@ -132,8 +132,8 @@ def missed(connection: Connection, *, after: int, before: int) -> list[tuple[Sto
 
     Of the newest `MISSED` of the ledger, each with what it says.
     """
-    found = events.listed(connection, events.EventFilter(limit=MISSED))[::-1]
-    return [events.shown(connection, e.id)[:2] for e in found if after < e.at < before]
+    found = events.list_events(connection, events.EventFilter(limit=MISSED))[::-1]
+    return [events.load_event(connection, e.id)[:2] for e in found if after < e.at < before]
 
 
 class Watchers:
@@ -274,9 +274,9 @@ class Tree:
         self.parts = Assembly(world)
         branch, adopt = self._live.get, self.parts.adopt
         self._reload = Reload(
-            home, settings, adopt=adopt, places=places(TREE), branch=branch, names=names
+            home, settings, adopt=adopt, places=list_places(TREE), branch=branch, names=names
         )
-        self.bus.subscribe("*", scribe(logs))
+        self.bus.subscribe("*", make_scribe(logs))
         self.supervisor = self._make(TREE)
         self._watchdog = Watchdog(names)
 
@@ -293,7 +293,7 @@ class Tree:
     @property
     def fatal(self) -> CortexError | None:
         """Return the error over which the tree ended at once, or that its stop ran into."""
-        return self._crashes.fatal or actor.fault(self._home.ledger)
+        return self._crashes.fatal or actor.find_fault(self._home.ledger)
 
     async def start(self) -> Tree:
         """Start every branch; raises `StartError` when one does not start.
@@ -424,5 +424,5 @@ class Tree:
         if self.fatal is not None:
             self.supervisor.kill()
         if topic is not None:
-            life = ActorLife(who(report), reason)
+            life = ActorLife(find_child(report), reason)
             self.bus.announce(self.bus.event(topic, life, source=report.supervisor))

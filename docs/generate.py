@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Union, get_args, get_origin, g
 
 from cortex_actors import sections, settings, topics
 from cortex_actors.api import desk  # noqa: F401 - registers every operation
-from cortex_actors.api.parameters import about
+from cortex_actors.api.parameters import find_parameter
 from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.assembly.reload import Branch
 from cortex_actors.bus.bus import CUSTOM_NAMES
@@ -385,7 +385,7 @@ def _one(found: One, params: list[Row]) -> Row:
     """Return how one thing is asked for: by the words among the parameters, or one more."""
     other = OPERATIONS[found.operation]
     (given,) = other.signature.parameters.values()
-    meaning = about(other.method, given.name)
+    meaning = find_parameter(other.method, given.name)
     row: Row = {"kind": "text", "complete": meaning.complete}
     by = next((each["name"] for each in params if each.get("joined")), None)
     if option := found.option:
@@ -416,7 +416,7 @@ def _everywhere() -> Iterator[tuple[inspect.Parameter, Any]]:
 def _operand(each: Declared, given: inspect.Parameter) -> Row:
     """Return a parameter of an operation as a command has it."""
     operation = OPERATIONS[each.operation or ""]
-    meaning, own = about(operation.method, given.name), each.spelled.get(given.name)
+    meaning, own = find_parameter(operation.method, given.name), each.spelled.get(given.name)
     hint = operation.hints[given.name]
     kind = "path" if meaning.is_path else getattr(own, "about", {}).get("kind")
     row: Row = {"name": given.name, **({"kind": kind} if kind else _kind(hint))}

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import desk  # noqa: F401 - registers every operation
-from cortex_actors.api.parameters import about
+from cortex_actors.api.parameters import find_parameter
 from cortex_actors.api.registry import OPERATIONS
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def _declared(operation: Operation) -> dict[str, Any]:
             "required": each.default is each.empty,
             "default": None if each.default is each.empty else each.default,
             "keyword": each.kind is each.KEYWORD_ONLY,
-            "help": about(operation.method, each.name).constraints["description"],
+            "help": find_parameter(operation.method, each.name).constraints["description"],
         }
         rows.append(row)
     return {
@@ -153,11 +153,15 @@ _FURTHER = {"export_to": "export", "import_from": "import_memories", "ingest_tex
 def python_page() -> str:
     """Return docs/python.md; its last part lists every method."""
     from cortex_actors.client.cortex import Cortex  # noqa: PLC0415 - see above
-    from cortex_actors.client.operations import NAMES, called  # noqa: PLC0415 - see above
+    from cortex_actors.client.operations import NAMES, list_methods  # noqa: PLC0415 - see above
     from cortex_actors.client.results import WORDS  # noqa: PLC0415 - see above
 
     methods = inspect.getmembers(Cortex, inspect.isfunction)
-    asks = {**{each.method: each.method for each in OPERATIONS.values()}, **called(), **_FURTHER}
+    asks = {
+        **{each.method: each.method for each in OPERATIONS.values()},
+        **list_methods(),
+        **_FURTHER,
+    }
     # Two names of one method: the shorter way to say it is enough here.
     doubled = {verb for name, verb in NAMES.items() if asks.get(verb) == verb}
     rows: dict[str, list[str]] = {}
@@ -184,11 +188,11 @@ def python_page() -> str:
 
 def _glossary() -> list[str]:
     """Return what parameters mean: by their names, and where one means another thing."""
-    from cortex_actors.client.operations import signature, snapshot  # noqa: PLC0415 - see above
+    from cortex_actors.client.operations import make_signature, snapshot  # noqa: PLC0415 - see above
 
     found: dict[str, dict[tuple[str, str], list[str]]] = {}
     for verb, row in snapshot().items():
-        takes = list(signature(verb).parameters.values())[1:]
+        takes = list(make_signature(verb).parameters.values())[1:]
         for each, given in zip(takes, row["parameters"], strict=False):
             said = (each.annotation.removesuffix(" | None"), given["help"])
             found.setdefault(each.name, {}).setdefault(said, []).append(verb)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import SecretStr
 
-from cortex_actors.assembly.reload import FIXED, HANDED, MODEL, places
+from cortex_actors.assembly.reload import FIXED, HANDED, MODEL, list_places
 from cortex_actors.bus.consumer import Desk
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.sections import DomainThresholds, SettingsSection
@@ -101,7 +101,7 @@ class TestTable:
 
     def test_places(self) -> None:
         """Everybody in the table stands in the tree, under one name."""
-        there = [child for _, child in places(TREE)]
+        there = [child for _, child in list_places(TREE)]
 
         assert len(set(there)) == len(there)
         assert set() == {child for actors in HANDED.values() for child in actors} - set(there)

@@ -246,7 +246,7 @@ WRITERS: dict[str, Callable[[Home], object]] = {
     "logs/stderr.log": lambda home: lifecycle.DaemonProcess(home, lock.Lock(home, 0)),
     "backups/checked": lambda home: backups.note_check(home.backups, 0),
     "index/server": lambda home: write_private(home.index / "server", "{}"),
-    "cortex.db-probe": lambda home: faults.refusal(home.ledger),
+    "cortex.db-probe": lambda home: faults.probe_disk(home.ledger),
 }
 
 

@@ -346,8 +346,8 @@ class TestFile:
             sessions.note_run(home, run)
 
         assert HOOKS == len(sessions.list_runs(home))
-        assert IDS == len(sessions.given_to(home, run))
-        assert frozenset() == sessions.given_to(home, HookRun(0, "", "CLAUDE", "s0", "/"))
+        assert IDS == len(sessions.list_given(home, run))
+        assert frozenset() == sessions.list_given(home, HookRun(0, "", "CLAUDE", "s0", "/"))
         for text in ("", "[]", '{"hooks": 1}', '{"hooks": [], "sessions'):
             (home.logs / "hooks.json").write_text(text)
             assert [] == sessions.list_runs(home)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.files import ignores as ignores_module
-from cortex_actors.files.ignores import STARS, Ignores, left_out
+from cortex_actors.files.ignores import STARS, Ignores, is_left_out
 from cortex_actors.watching.sweep import sweep
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def found(root: Path, ignores: Ignores | None = None) -> list[str]:
     """Return the folders whose instruction files a sweep finds, and check them one by one."""
     swept = sweep(str(root), "prj_1", max_depth=8, ignores=ignores)
     for path in root.rglob("CLAUDE.md"):
-        assert left_out(str(root), str(path)) is (str(path) not in swept.files), path
+        assert is_left_out(str(root), str(path)) is (str(path) not in swept.files), path
     return sorted(os.path.relpath(os.path.dirname(path), root) for path in swept.files)  # noqa: PTH120
 
 

@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.assembly.inspection import NAMES_LIMIT, RESTARTS_LIMIT, Crashes
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import UnknownActor
-from cortex_actors.runtime.watchdog import stack
+from cortex_actors.runtime.watchdog import find_stack
 from cortex_actors.testing import eventually
 from supervision import Report
 from tests.flow.support import grown
@@ -53,7 +53,7 @@ class TestActor:
             await gate.wait()
 
         task = ref.life.spawn(held(), "held", 30.0)
-        await eventually(lambda: 1 < len(stack(task)))
+        await eventually(lambda: 1 < len(find_stack(task)))
         found = await tree.cortex.inspect("roster")
         gate.set()
         await task

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cortex_actors.files.ignores import TABLE, is_silent, mounts, silent
+from cortex_actors.files.ignores import TABLE, find_silent, is_silent, read_mounts
 
 _LINES = """\
 22 27 0:21 / / rw,relatime - ext4 /dev/vda rw
@@ -31,7 +31,7 @@ class TestMounts:
             "/mnt/with space": "fuse.sshfs",
             "/home/me/share/local": "xfs",
             "/over": "tmpfs",
-        } == mounts(str(table))
+        } == read_mounts(str(table))
 
     def test_silent(self, tmp_path: Path) -> None:
         """The nearest mount above a folder decides."""
@@ -39,19 +39,21 @@ class TestMounts:
         table.write_text(_LINES)
         folders = ["/home/me", "/home/me/share/a/b", "/home/me/share/local/x", "/home/me/shared"]
 
-        assert {folders[1]} == silent(folders, mounts(str(table)))
-        assert {"/mnt/with space"} == silent(["/mnt/with space", "/over"], mounts(str(table)))
+        assert {folders[1]} == find_silent(folders, read_mounts(str(table)))
+        assert {"/mnt/with space"} == find_silent(
+            ["/mnt/with space", "/over"], read_mounts(str(table))
+        )
 
     def test_no_table(self, tmp_path: Path) -> None:
         """Where nothing tells of mounts no folder is silent."""
-        assert {} == mounts(str(tmp_path / "none"))
-        assert frozenset() == silent([str(tmp_path)], {})
+        assert {} == read_mounts(str(tmp_path / "none"))
+        assert frozenset() == find_silent([str(tmp_path)], {})
 
     @pytest.mark.skipif(not Path(TABLE).exists(), reason="no Linux")
     def test_here(self) -> None:
         """The kernel's own table is understood."""
-        assert "/" in mounts()
-        assert not is_silent(mounts()["/dev/shm"])
+        assert "/" in read_mounts()
+        assert not is_silent(read_mounts()["/dev/shm"])
 
     @pytest.mark.parametrize("kind", ["nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "virtiofs"])
     def test_kinds(self, kind: str) -> None:

@@ -80,17 +80,17 @@ class TestWhere:
 class TestPast:
     def test_now(self) -> None:
         """Without a moment and without originals nothing of the past is looked for."""
-        assert parameters.past(None, now=EPOCH) is None
+        assert parameters.make_past(None, now=EPOCH) is None
 
     def test_both(self) -> None:
         """A moment, originals, or both."""
-        assert Past(as_of=EPOCH) == parameters.past(EPOCH, now=EPOCH)
-        assert Past(original=True) == parameters.past(None, now=EPOCH, original=True)
-        assert Past(EPOCH - 60_000_000, original=True) == parameters.past(
+        assert Past(as_of=EPOCH) == parameters.make_past(EPOCH, now=EPOCH)
+        assert Past(original=True) == parameters.make_past(None, now=EPOCH, original=True)
+        assert Past(EPOCH - 60_000_000, original=True) == parameters.make_past(
             "1m", now=EPOCH, original=True
         )
 
     def test_ahead(self) -> None:
         """Nobody can be asked what will be believed."""
         with pytest.raises(BadInput, match="as_of is in the future"):
-            parameters.past(EPOCH + 1, now=EPOCH)
+            parameters.make_past(EPOCH + 1, now=EPOCH)

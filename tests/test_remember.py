@@ -19,7 +19,7 @@ from cortex_actors.errors import BadInput, Busy, CortexError, NotFound, NotYours
 from cortex_actors.gateways.control import Control
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
-from cortex_actors.service import verbs
+from cortex_actors.service import list_verbs
 from cortex_actors.testing import eventually, temporary_cortex
 from tests.gateways.doors import knock
 
@@ -71,7 +71,7 @@ async def test_busy_everywhere(
         status = await tree.cortex.status()
         home, url = Home(Path(status["home"])), status["http"]["address"]
         logs = LogStream(home.logs / "socket.ndjson", SystemClock())
-        control = Control(home, verbs=verbs(tree.cortex), logs=logs, shutdown=print)
+        control = Control(home, verbs=list_verbs(tree.cortex), logs=logs, shutdown=print)
         await control.open()
         token = (home.tokens / "owner").read_text().strip()
         for verb, name in (("remember", "content"), ("recall", "query")):

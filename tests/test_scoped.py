@@ -49,7 +49,9 @@ async def found(root: Path, *folders: Path, at: tuple[Path, ...]) -> list[str | 
         for each in followed:
             await store.write(partial(projects.add, project=each))
             await store.write(partial(projects.locate, origins={each.id: origin(each.root)}))
-        some = [await store.read(partial(status.project_around, folder=str(each))) for each in at]
+        some = [
+            await store.read(partial(status.find_project_around, folder=str(each))) for each in at
+        ]
     return [None if each is None else each.name for each in some]
 
 

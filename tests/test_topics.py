@@ -51,7 +51,7 @@ class TestCatalogue:
             "resolver",
             "custodian",
             "watchlist",
-        } == topics.consumers()
+        } == topics.list_consumers()
 
 
 class TestCustom:
@@ -87,20 +87,22 @@ class TestParse:
 class TestKey:
     def test_alone(self) -> None:
         """Events of a topic without a key are handled one by one."""
-        assert topics.key_of(topics.PROJECT_ADDED, shape.Ids(("prj_1",))) is None
+        assert topics.compute_key(topics.PROJECT_ADDED, shape.Ids(("prj_1",))) is None
 
     def test_one_key(self) -> None:
         """Of a topic with one key all waiting events are one."""
         payloads = [shape.AccumulationComplete(f"run_{n}", f"prj_{n}") for n in range(3)]
 
-        assert 1 == len({topics.key_of(topics.ACCUMULATION_COMPLETE, each) for each in payloads})
+        assert 1 == len(
+            {topics.compute_key(topics.ACCUMULATION_COMPLETE, each) for each in payloads}
+        )
 
     @example("a|b", "c", "a", "b|c")
     @given(st.text(max_size=8), st.text(max_size=8), st.text(max_size=8), st.text(max_size=8))
     def test_never_mixed_up(self, path: str, agent: str, path_2: str, agent_2: str) -> None:
         """Two events have one key exactly when the fields agree, whatever is in them."""
         keys = {
-            topics.key_of(topics.RESOLUTION_REQUESTED, shape.ResolutionRequested(*each))
+            topics.compute_key(topics.RESOLUTION_REQUESTED, shape.ResolutionRequested(*each))
             for each in ((path, agent), (path_2, agent_2))
         }
 

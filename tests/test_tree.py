@@ -13,7 +13,7 @@ from cortex_actors import topics
 from cortex_actors import tree as tree_module
 from cortex_actors.assembly import embedder
 from cortex_actors.assembly.context import Outside
-from cortex_actors.domain.event import plain
+from cortex_actors.domain.event import dump_payload
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import ActorAway, TaskEnded, TooManyTasks
 from cortex_actors.runtime.tasks import MAX_TASKS
@@ -79,7 +79,7 @@ class TestDrawing:
 
     def test_consumers(self) -> None:
         """Every consumer that the catalogue of topics names is an actor of the tree."""
-        assert set() == topics.consumers() - actors()
+        assert set() == topics.list_consumers() - actors()
 
     def test_crashed(self) -> None:
         """The tests of crashes leave no actor of the tree out."""
@@ -163,7 +163,7 @@ class TestLive:
                 names.append(str(report.child))
 
         monkeypatch.setattr(embedder, "compile_model", compile_model)
-        monkeypatch.setattr(embedder, "refused", lambda *_: None)
+        monkeypatch.setattr(embedder, "find_refusal", lambda *_: None)
         async with grown(tmp_home, outside=Outside(witness=hear)) as tree:
             await tree.cortex.backup(str(tmp_path / "copy.db"))
             await tree.cortex.import_memories(str(said), dry_run=True)
@@ -217,7 +217,8 @@ class TestGivesUp:
         gave_up: list[str] = []
         async with grown(tmp_home) as tree:
             tree.bus.subscribe(
-                topics.ACTOR_GAVE_UP, lambda event: gave_up.append(plain(event.payload)["reason"])
+                topics.ACTOR_GAVE_UP,
+                lambda event: gave_up.append(dump_payload(event.payload)["reason"]),
             )
             assert tree.reason() is None
             tree.crash("organiser")

@@ -24,7 +24,7 @@ from cortex_actors.errors import BadInput, Refused, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import events as stored
 from cortex_actors.text.hazards import cleared
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -67,7 +67,7 @@ async def events(
 
     def look(connection: Connection) -> dict[str, Any]:
         return {
-            "events": [_shape(each) for each in stored.listed(connection, wanted)],
+            "events": [_shape(each) for each in stored.list_events(connection, wanted)],
             "waiting": stored.waiting(connection),
             "dead": stored.dead(connection),
         }
@@ -81,7 +81,7 @@ async def event(call: Call, event: str) -> dict[str, Any]:
 
     A payload that is no JSON is its text.
     """
-    found, payload, key = await call.records.read(lambda c: stored.shown(c, event))
+    found, payload, key = await call.records.read(lambda c: stored.load_event(c, event))
     return {**_shape(found), "idempotency_key": key, "payload": payload}
 
 
@@ -162,7 +162,7 @@ async def publish(
     published = await call.bus.publish(
         topic, said, source=source, durable=not transient, idempotency_key=idempotency_key
     )
-    return answer(published)
+    return build_answer(published)
 
 
 def publish_now(
@@ -183,7 +183,7 @@ def publish_now(
     if topics.find(topic).payload is not Custom:
         return None
     _refuse_misshapen(topic, payload, source)
-    return answer(call.bus.publish_now(topic, Custom(dict(payload)), source=source))
+    return build_answer(call.bus.publish_now(topic, Custom(dict(payload)), source=source))
 
 
 def write(
@@ -210,12 +210,12 @@ def write(
     at = clock.now()
     event: Event[Payload] = Event(f"evt_{ulid(at)}", topic, said, at, source)
     if key is None:
-        return answer(stored.store(connection, [event])[0])
+        return build_answer(stored.store(connection, [event])[0])
     refuse_key(topic, key, durable=True)
-    return answer(stored.store_once(connection, event, key))
+    return build_answer(stored.store_once(connection, event, key))
 
 
-def answer(event: Event[Payload]) -> dict[str, Any]:
+def build_answer(event: Event[Payload]) -> dict[str, Any]:
     """Return the answer to the publisher of an event."""
     told = {"id": event.id, "topic": event.topic, "seq": event.seq}
     return {**told, "duplicate": True} if event.duplicate else told
@@ -236,12 +236,12 @@ def _addressed(connection: Connection, payload: dict[str, Any]) -> FileChanged:
 
     Raises for a path that is no instruction file, or not of the project it is said of.
     """
-    project = status.project(connection, payload["path"])
+    project = status.find_project(connection, payload["path"])
     said = topics.parse(topics.FILE_CHANGED, {"project_id": project.id, **payload})
     assert isinstance(said, FileChanged)  # noqa: S101 - a fact for mypy
     if project.id != said.project_id:
         raise UnknownProject(f"{said.path} lies in the project {project.id}, not {said.project_id}")
-    if dialect_of(said.path.removeprefix(project.root).lstrip("/")) is None:
+    if find_dialect(said.path.removeprefix(project.root).lstrip("/")) is None:
         raise BadInput(
             f"{said.path} is not the name of an instruction file; "
             "docs/cli.md lists them under cortex init"

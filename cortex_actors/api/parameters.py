@@ -20,8 +20,8 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.admission import THREAD
 from cortex_actors.storage.search.query import Past, Where
-from cortex_actors.text.terms import listed, moment, word
-from cortex_actors.text.terms import tags as normalised
+from cortex_actors.text.terms import normalise_tags as normalised
+from cortex_actors.text.terms import parse_moment, parse_word, read_list
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Parameter:
         return {name: value for name, value in found.items() if value is not None}
 
 
-def about(method: str, name: str) -> Parameter:
+def find_parameter(method: str, name: str) -> Parameter:
     """Return what a parameter of an operation means; raises `KeyError` for one without a row."""
     return PARAMETERS.get(f"{method}.{name}") or PARAMETERS[name]
 
@@ -363,12 +363,12 @@ N = TypeVar("N", bound="float | None")
 _MOST = 2**63 - 1
 
 
-def chosen(kind: type[E], value: str | None, *, what: str) -> E | None:
-    """Return the member of that name, None for None; raises as `word` does."""
-    return None if value is None else word(kind, value, name=what)
+def read_word(kind: type[E], value: str | None, *, what: str) -> E | None:
+    """Return the member of that name, None for None; raises as `parse_word` does."""
+    return None if value is None else parse_word(kind, value, name=what)
 
 
-def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
+def read_statuses(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
     """Return the statuses that a word means: all, those that are shown, or the one called so.
 
     Raises `BadInput`.
@@ -382,7 +382,7 @@ def among(kind: type[E], value: str, *, shown: Collection[E]) -> frozenset[E]:
         raise BadInput(f"there is no status {value!r}; there are {known}") from None
 
 
-def number(value: N, least: float = 0, most: float = 1, *, name: str) -> N:
+def read_number(value: N, least: float = 0, most: float = 1, *, name: str) -> N:
     """Return a number within its bounds, None for None; raises `BadInput`."""
     # Asked by its very class: a client may send anything, and true would pass for 1.
     if value is None or (type(value) in {int, float} and least <= value <= most):
@@ -390,7 +390,7 @@ def number(value: N, least: float = 0, most: float = 1, *, name: str) -> N:
     raise BadInput(f"{name} must be a number from {least:g} to {most:g}, not {shown(value)}")
 
 
-def page(limit: int, skip: int, *, of: str) -> None:
+def check_page(limit: int, skip: int, *, of: str) -> None:
     """Raise `BadInput` for a page that cannot be."""
     if not 1 <= limit <= _MOST:
         raise BadInput(f"cannot list {limit} {of}; ask for 1 or more")
@@ -422,8 +422,8 @@ def where(
     Raises `BadInput` for what is none: an unknown realm, layer or type, a moment that is not
     understood, an attention no memory can have, an end that is not after its beginning.
     """
-    begun = None if since is None else moment(since, now, name="since")
-    ended = None if until is None else moment(until, now, name="until")
+    begun = None if since is None else parse_moment(since, now, name="since")
+    ended = None if until is None else parse_moment(until, now, name="until")
     if begun is not None and ended is not None and begun >= ended:
         raise BadInput(
             f"nothing lies between since ({iso(begun)}) and until ({iso(ended)}): until is the "
@@ -432,38 +432,38 @@ def where(
     return Where(
         reader=reader,
         project_id=project_id,
-        realm=None if realm is None else word(Realm, realm, name="realm"),
+        realm=None if realm is None else parse_word(Realm, realm, name="realm"),
         agent_id=None if agent is None else agent_id(agent),
-        layers=layers_of(layers),
-        types=() if type is None else (word(MemoryType, type, name="type"),),
+        layers=read_layers(layers),
+        types=() if type is None else (parse_word(MemoryType, type, name="type"),),
         tags=normalised(list(tags) if isinstance(tags, tuple) else tags),
-        thread=None if thread is None else thread_of(thread),
+        thread=None if thread is None else read_thread(thread),
         since=begun,
         until=ended,
-        attention=number(min_attention, 0, MOST_ATTENTION, name="min_attention"),
+        attention=read_number(min_attention, 0, MOST_ATTENTION, name="min_attention"),
     )
 
 
-def past(as_of: int | str | None, *, now: int, original: bool = False) -> Past | None:
+def make_past(as_of: int | str | None, *, now: int, original: bool = False) -> Past | None:
     """Return which memories of another time are looked for; None for what is known now.
 
     Raises `BadInput` for a moment that is not understood, or that has not come yet.
     """
     if as_of is None:
         return Past(original=True) if original else None
-    moment_ = moment(as_of, now, name="as_of")
+    moment_ = parse_moment(as_of, now, name="as_of")
     if moment_ > now:
         raise BadInput(f"as_of is in the future ({iso(moment_)}); name a moment until now")
     return Past(as_of=moment_, original=original)
 
 
-def layers_of(given: object) -> tuple[Layer, ...]:
+def read_layers(given: object) -> tuple[Layer, ...]:
     """Return layers, each once; raises `BadInput` naming those there are."""
-    every = listed(given, name="layers")
-    return tuple(dict.fromkeys(word(Layer, each, name="layer") for each in every))
+    every = read_list(given, name="layers")
+    return tuple(dict.fromkeys(parse_word(Layer, each, name="layer") for each in every))
 
 
-def thread_of(given: object) -> str:
+def read_thread(given: object) -> str:
     """Return a thread's name in the form in which it is kept; raises `BadInput`."""
     name = " ".join(given.split()) if isinstance(given, str) else ""
     if not name or len(name) > THREAD:

@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cast, get_type_hints
 
 from cortex_actors.api import status
-from cortex_actors.api.parameters import about, where
+from cortex_actors.api.parameters import find_parameter, where
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.errors import ActorAway, BadInput, Busy, CortexError, ModelChanged
 from cortex_actors.federation.federation import Federation
@@ -181,7 +181,7 @@ class Call:
         """Ask the federation; it takes as long as the slowest store may. Raises `Busy`."""
         ask = self.actors.federation.within(None).ask
         with self.life.turn():
-            return await repeated(lambda: ask(Federation.recall, question))
+            return await ask_repeatedly(lambda: ask(Federation.recall, question))
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed texts with the model that answers now, before those that are not waited for."""
@@ -198,7 +198,7 @@ class Call:
 
         Raises `UnknownProject`.
         """
-        return await self.records.read(lambda c: status.project(c, path))
+        return await self.records.read(lambda c: status.find_project(c, path))
 
     async def project_id(self, path: str | None) -> str | None:
         """Return the id of a project that may not be meant at all; raises as `project` does."""
@@ -216,7 +216,7 @@ class Call:
             return None
         if not here.startswith("/"):
             raise BadInput(f"here must be the absolute path of a folder, not {here!r}")
-        return await self.records.read(lambda c: status.project_around(c, here))
+        return await self.records.read(lambda c: status.find_project_around(c, here))
 
     async def narrowed(
         self,
@@ -267,7 +267,7 @@ class _ForeseenError(CortexError):
         self.given = given
 
 
-async def repeated(ask: Callable[[], Awaitable[T]]) -> T:
+async def ask_repeatedly(ask: Callable[[], Awaitable[T]]) -> T:
     """Ask a question, and ask it again when the model changed or an actor ended meanwhile.
 
     A question changes nothing, so asking twice is safe.
@@ -342,7 +342,7 @@ class Operation:
         fields: dict[str, Any] = {}
         for each in self.signature.parameters.values():
             default = ... if each.default is inspect.Parameter.empty else each.default
-            field = Field(default, **about(self.method, each.name).constraints)
+            field = Field(default, **find_parameter(self.method, each.name).constraints)
             fields[each.name] = (Annotated[hints[each.name], field], default)
         model = create_model(self.method, __config__=ConfigDict(extra="forbid"), **fields)
         return model.model_json_schema()

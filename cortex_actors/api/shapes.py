@@ -18,7 +18,7 @@ from cortex_actors.storage.pipeline import (
     principles,
 )
 from cortex_actors.storage.pipeline import insights as insight_rows
-from cortex_actors.storage.pipeline.reviews import principles as taken_back
+from cortex_actors.storage.pipeline.reviews import load_revoked_principles as taken_back
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -57,27 +57,27 @@ def _plain(value: Any) -> Any:  # noqa: ANN401 - a field's
     return value.value if isinstance(value, Enum) else value
 
 
-def asked_of(found: Recall, more: Iterable[tuple[str, str]] = ()) -> dict[str, Any]:
+def describe_question(found: Recall, more: Iterable[tuple[str, str]] = ()) -> dict[str, Any]:
     """Return what was asked, how long that took, and what was not: `more` of it as well."""
     gaps = {"failed": found.failed, "skipped": (*found.skipped, *more)}
     told = {kind: [{"store": n, "reason": why} for n, why in some] for kind, some in gaps.items()}
     return {"query": found.query, **told, "took_ms": round(found.took_ms, 3)}
 
 
-def insights(connection: Connection, wanted: insight_lists.InsightFilter) -> dict[str, Any]:
+def list_insights(connection: Connection, wanted: insight_lists.InsightFilter) -> dict[str, Any]:
     """Return one page of insights, with every place that says them, and how many there are.
 
     Of one that counts for another, `represented_by` is that one.
     """
     found = insight_lists.listed(connection, wanted)
     ids = [each.id for each in found]
-    places, heads = _places(connection, ids), insight_rows.representatives(connection, ids)
-    told = brief_insights(connection, sorted(set(heads.values())))
+    places, heads = _places(connection, ids), insight_rows.load_representatives(connection, ids)
+    told = load_briefs(connection, sorted(set(heads.values())))
     return {
         "total": insight_lists.count(connection, wanted),
         "insights": [
             {
-                **insight_shape(each, places.get(each.id, ())),
+                **shape_insight(each, places.get(each.id, ())),
                 "represented_by": told[heads[each.id]] if each.id in heads else None,
             }
             for each in found
@@ -85,18 +85,18 @@ def insights(connection: Connection, wanted: insight_lists.InsightFilter) -> dic
     }
 
 
-def whole_insight(connection: Connection, insight: Insight) -> dict[str, Any]:
+def load_insight(connection: Connection, insight: Insight) -> dict[str, Any]:
     """Return an insight, whatever its status, with every place that says it."""
-    return insight_shape(insight, _places(connection, [insight.id]).get(insight.id, ()))
+    return shape_insight(insight, _places(connection, [insight.id]).get(insight.id, ()))
 
 
-def insight_shape(insight: Insight, places: Iterable[InsightSource]) -> dict[str, Any]:
+def shape_insight(insight: Insight, places: Iterable[InsightSource]) -> dict[str, Any]:
     """Return an insight as clients get it."""
     told = all_fields(insight, "content_hash", observations="observation_count")
     return {**told, "sources": [_place(place) for place in places]}
 
 
-def brief_insights(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
+def load_briefs(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what tells insights apart, by id: what they say, and where that very text is."""
     found = insight_lists.by_ids(connection, ids)
     places = insight_lists.said(connection, ids)
@@ -111,7 +111,7 @@ def brief_insights(connection: Connection, ids: Sequence[str]) -> dict[str, dict
 
 def _places(connection: Connection, ids: Sequence[str]) -> Mapping[str, Sequence[InsightSource]]:
     """Return every place that each counts for; of what counts for another one, where it is."""
-    counted = insight_rows.sources(connection, ids)
+    counted = insight_rows.load_sources(connection, ids)
     rest = [each for each in ids if not counted.get(each)]
     return {**counted, **insight_lists.said(connection, rest)}
 
@@ -138,31 +138,31 @@ def page(
     """
     count = _COUNTED.get(wanted.sort)
     if count is None:
-        ids = principle_lists.listed(connection, wanted, limit=limit, skip=skip)
+        ids = principle_lists.list_ids(connection, wanted, limit=limit, skip=skip)
     else:
-        every = principle_lists.listed(connection, wanted)
+        every = principle_lists.list_ids(connection, wanted)
         known = principle_decay.evidence(connection, every)
         # Sorting keeps the order of what is equal, which is that of the ranks.
         every.sort(key=lambda each: -count(known[each]))
         ids = every[skip : skip + limit]
     return {
         "total": principle_lists.count(connection, wanted),
-        "by_status": principle_lists.by_status(connection),
-        "principles": shaped(connection, ids),
-        "written": [asdict(each) for each in insight_lists.bullets(connection, ids)],
+        "by_status": principle_lists.count_by_status(connection),
+        "principles": load_principles(connection, ids),
+        "written": [asdict(each) for each in insight_lists.load_bullets(connection, ids)],
     }
 
 
-def shaped(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
+def load_principles(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return principles as clients get them, in that order; those that are gone are left out."""
     found = principles.by_ids(connection, ids)
     known = principle_decay.evidence(connection, ids)
-    named = principle_lists.projects(connection, ids)
+    named = principle_lists.load_projects(connection, ids)
     made_of = principles.load_derivations(connection, ids)
     gone = taken_back(connection, ids)
     return [
         {
-            **principle_shape(found[each], known[each], named),
+            **shape_principle(found[each], known[each], named),
             "insights": len(made_of.get(each, ())),
             "revoked": each in gone,
         }
@@ -171,7 +171,7 @@ def shaped(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
     ]
 
 
-def whole_principle(
+def load_principle(
     connection: Connection, principle_id: str, *, now: int, scales: DecayScales
 ) -> dict[str, Any]:
     """Return a principle with all that it is made of, ranked by and linked with."""
@@ -179,28 +179,28 @@ def whole_principle(
     found = principles.by_ids(connection, [principle_id])[principle_id]
     known = principle_decay.evidence(connection, [principle_id])[principle_id]
     made_of = principles.load_derivations(connection, [principle_id]).get(principle_id, [])
-    told = brief_insights(connection, [each.insight_id for each in made_of])
+    told = load_briefs(connection, [each.insight_id for each in made_of])
     linked = principles.load_links(connection, [principle_id]).get(principle_id, [])
     others = principles.by_ids(connection, [each.other(principle_id) for each in linked])
-    places = principles.places(connection, [principle_id]).get(principle_id, [])
-    worded = principles.worded(found, places)
+    places = principles.load_places(connection, [principle_id]).get(principle_id, [])
+    worded = principles.word_principle(found, places)
     return {
-        **principle_shape(found, known, principle_lists.projects(connection, [principle_id])),
-        "why": ranked(found, known, now=today, scales=scales),
+        **shape_principle(found, known, principle_lists.load_projects(connection, [principle_id])),
+        "why": explain_rank(found, known, now=today, scales=scales),
         "made_of": [
             {"weight": each.weight, **told[each.insight_id]}
             for each in made_of
             if each.insight_id in told
         ],
-        "links": [link(each, principle_id, others) for each in linked],
+        "links": [shape_link(each, principle_id, others) for each in linked],
         "revoked": bool(taken_back(connection, [principle_id])),
         "bullet": worded.text,
         "no_bullet": worded.reason or None,
-        "files": [asdict(each) for each in insight_lists.bullets(connection, [principle_id])],
+        "files": [asdict(each) for each in insight_lists.load_bullets(connection, [principle_id])],
     }
 
 
-def ranked(
+def explain_rank(
     found: Principle, known: PrincipleEvidence, *, now: int, scales: DecayScales
 ) -> dict[str, Any]:
     """Return how a rank comes about now; `stored` is the one that was written.
@@ -216,12 +216,12 @@ def ranked(
     }
 
 
-def brief_principle(found: Principle) -> dict[str, Any]:
+def shape_brief(found: Principle) -> dict[str, Any]:
     """Return what tells principles apart."""
     return fields_of(found, "id", "content", "category", "status", "rank")
 
 
-def principle_shape(
+def shape_principle(
     found: Principle, known: PrincipleEvidence, projects: Mapping[str, Sequence[str]]
 ) -> dict[str, Any]:
     """Return a principle, and what speaks for it."""
@@ -234,11 +234,11 @@ def principle_shape(
     }
 
 
-def link(found: Link, principle_id: str, others: Mapping[str, Principle]) -> dict[str, Any]:
+def shape_link(found: Link, principle_id: str, others: Mapping[str, Principle]) -> dict[str, Any]:
     """Return a link as one of its ends sees it; `needed` where the other one depends on it."""
     other = found.other(principle_id)
     return {
         **fields_of(found, "type", "strength", "decided_by", "reason"),
         "needed": found.source_id == other,
-        "other": brief_principle(others[other]) if other in others else {"id": other},
+        "other": shape_brief(others[other]) if other in others else {"id": other},
     }

@@ -22,8 +22,8 @@ from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import backups, recovery
 from cortex_actors.storage.pipeline import insights as insight_rows
 from cortex_actors.storage.pipeline import principles, reviews
-from cortex_actors.storage.pipeline.principle_lists import by_status
-from cortex_actors.storage.pipeline.resolutions import paths, troubled
+from cortex_actors.storage.pipeline.principle_lists import count_by_status
+from cortex_actors.storage.pipeline.resolutions import list_troubled, paths
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Container, Sequence
@@ -50,7 +50,7 @@ SETTLING = 30.0
 _TROUBLE = frozenset({"down", "missing"})
 
 
-async def guarded(answer: Awaitable[Any]) -> dict[str, Any]:
+async def read_guarded(answer: Awaitable[Any]) -> dict[str, Any]:
     """Return an answer as plain data, or that there is none: `status` must answer all the same."""
     try:
         found = await answer
@@ -59,7 +59,7 @@ async def guarded(answer: Awaitable[Any]) -> dict[str, Any]:
     return dict(found) if isinstance(found, Mapping) else asdict(found)
 
 
-def root(path: str) -> str:
+def resolve_root(path: str) -> str:
     """Return the real path of a folder that may be a project (on a thread).
 
     Raises `NotFound` for a path that is not there, and `BadInput` for anything else: `/` or a home
@@ -78,20 +78,20 @@ def root(path: str) -> str:
     return found
 
 
-def counts(connection: Connection, model: str, sections: Container[str]) -> dict[str, Any]:
+def count_all(connection: Connection, model: str, sections: Container[str]) -> dict[str, Any]:
     """Return the numbers of `status`; `sections` are the files that have a section of ours."""
     followed = project_rows.followed(connection)
     return {
         "projects": len(followed),
         "insights": insight_rows.count(connection),
         "principles": principles.count(connection),
-        "principles_by_status": by_status(connection),
+        "principles_by_status": count_by_status(connection),
         "resolved_files": sum(
             each in sections and innermost(followed, each) is not None for each in paths(connection)
         ),
         "unresolved": [
             fields_of(each, "path", "agent", state="ending")
-            for each in troubled(connection)
+            for each in list_troubled(connection)
             if each.ending is not Ending.EDITED or each.path in sections
         ],
         "waiting": events.waiting(connection),
@@ -103,12 +103,12 @@ def counts(connection: Connection, model: str, sections: Container[str]) -> dict
         "review": insight_rows.count_waiting(connection),
         "alerts": [
             fields_of(each, "kind", "path", "line_start", "detail")
-            for each in insight_records.standing(connection)
+            for each in insight_records.list_alerts(connection)
         ],
     }
 
 
-def reasons(
+def list_reasons(
     counted: Mapping[str, Any], model: Mapping[str, Any], index: Mapping[str, Any], *, uptime: float
 ) -> list[str]:
     """Return why the daemon is degraded, a sentence each; nothing when it is well.
@@ -139,7 +139,7 @@ def reasons(
     return found
 
 
-def findings(met: Sequence[Mapping[str, Any]]) -> list[str]:
+def list_findings(met: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return what a person should look at in files, a sentence for each kind of it.
 
     The daemon is well nonetheless: the text of a file never makes it degraded.
@@ -185,7 +185,7 @@ def reasons_beside(
     return [*found, f"http: {door['reason']}"] if door.get("reason") else found
 
 
-def kept(home: Home, now: int) -> dict[str, Any]:
+def load_backups(home: Home, now: int) -> dict[str, Any]:
     """Return the newest backup, the last whole check, and this week's last recovery (on a thread).
 
     A recovery from before the last `cortex daemon restore` is left out: its ledger is no longer
@@ -196,15 +196,15 @@ def kept(home: Home, now: int) -> dict[str, Any]:
     with suppress(LedgerDown):
         copies = [each for each in backups.listed(home.backups) if not each.migrated]
     newest = {"at": copies[0].at, "path": str(copies[0].path)} if copies else None
-    since = backups.restored_at(home.ledger) or 0
+    since = backups.find_restored(home.ledger) or 0
     return {
         "backup": newest,
         "checked_at": backups.checked_at(home.backups),
-        "recovery": recovery.latest(home.backups, now, since=since),
+        "recovery": recovery.find_latest(home.backups, now, since=since),
     }
 
 
-def project(connection: Connection, wanted: str) -> Project:
+def find_project(connection: Connection, wanted: str) -> Project:
     """Return the followed project of a path in it, a name or an id; the innermost of several.
 
     Raises `UnknownProject`.
@@ -222,7 +222,7 @@ def project(connection: Connection, wanted: str) -> Project:
     raise UnknownProject(message)
 
 
-def project_around(connection: Connection, folder: str) -> Project | None:
+def find_project_around(connection: Connection, folder: str) -> Project | None:
     """Return the followed project that a folder belongs to; None for one of no project. Blocks.
 
     That is the innermost that holds it. A worktree or a clone that is not followed itself belongs
@@ -234,26 +234,26 @@ def project_around(connection: Connection, folder: str) -> Project | None:
     followed = sorted(every, key=attrgetter("added_at"))
     if not path or not followed:
         return None
-    inside, top = innermost(followed, path), repository.top(path)
+    inside, top = innermost(followed, path), repository.find_top(path)
     if top is None or (inside is not None and len(inside.root) >= len(top)):
         return inside
     origin = repository.origin(top)
-    origins = project_rows.located(connection, (each.id for each in followed))
+    origins = project_rows.load_origins(connection, (each.id for each in followed))
     found, deepest = inside, -1
     for each in followed:
         if origin is not None and origins[each.id] == origin:
-            start = repository.top(each.root) or each.root
+            start = repository.find_top(each.root) or each.root
             there = str(Path(start, os.path.relpath(path, top)))
             if each.holds(there) and (depth := len(each.root) - len(start)) > deepest:
                 found, deepest = each, depth
     return found
 
 
-def projects(connection: Connection) -> dict[str, Any]:
+def list_projects(connection: Connection) -> dict[str, Any]:
     """Return the followed projects with their numbers of files, and the files that are broken."""
-    files = project_rows.file_counts(connection)
+    files = project_rows.count_files(connection)
     said = insight_rows.count_by_project(connection)
-    auto = {each.id for each in project_rows.resolving(connection)}
+    auto = {each.id for each in project_rows.list_resolving(connection)}
     gone = {each.key for each in reviews.standing(connection)}
     return {
         "projects": [
@@ -271,12 +271,12 @@ def projects(connection: Connection) -> dict[str, Any]:
         ],
         "left_out": [
             {"path": path, "lines": count}
-            for path, count in project_rows.left_out(connection).items()
+            for path, count in project_rows.count_left_out(connection).items()
         ],
     }
 
 
-def topic(row: Topic) -> dict[str, Any]:
+def shape_topic(row: Topic) -> dict[str, Any]:
     """Return one row of the catalogue."""
     told = all_fields(row, "key", "owner_only")
     return {**told, "payload": [field.name for field in fields(row.payload)]}

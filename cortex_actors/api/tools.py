@@ -163,7 +163,7 @@ class Tool:
         return self.operation is None or self.operation.agents
 
 
-def offered(choice: str) -> dict[str, Tool]:
+def list_offered(choice: str) -> dict[str, Tool]:
     """Return the tools of a choice, by name: `core`, `all`, or names with commas between them.
 
     Raises `BadInput` for a name that is none.
@@ -199,7 +199,7 @@ def find(query: str = "", *, is_session: bool = True) -> dict[str, Any]:
     return {"operations": found, "next": "more(name=..., params={...}) calls one"}
 
 
-def named(name: str) -> Tool:
+def find_tool(name: str) -> Tool:
     """Return the tool of an operation by any of its names, also of one that is not for sessions.
 
     Those are refused when they are called. Raises `BadInput` for a name that is none.
@@ -211,10 +211,10 @@ def named(name: str) -> Tool:
     raise BadInput(f"no operation is called {name[:_LONGEST]!r}; more() lists those there are")
 
 
-def trimmed(value: Any, keep: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401 - JSON
+def trim(value: Any, keep: frozenset[str] = frozenset()) -> Any:  # noqa: ANN401 - JSON
     """Return a result without what is empty; only with the keys to keep, if there are any."""
     if isinstance(value, Mapping):
-        some = {key: trimmed(each, keep) for key, each in value.items() if not keep or key in keep}
+        some = {key: trim(each, keep) for key, each in value.items() if not keep or key in keep}
         # A count of 0 says something; an answer "no" does so where all is asked for.
         return {
             key: each
@@ -222,22 +222,22 @@ def trimmed(value: Any, keep: frozenset[str] = frozenset()) -> Any:  # noqa: ANN
             if each or type(each) in {int, float} or (each is False and not keep)
         }
     if isinstance(value, list | tuple):
-        return [trimmed(each, keep) for each in value]
+        return [trim(each, keep) for each in value]
     return value
 
 
-def told(found: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def split_result(found: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """Return a result as text, and as it is structured.
 
     Where the operation has a text for readers, that is it; beside hits it would be there twice.
     """
     own = found.get("text")
     if not isinstance(own, str):
-        return text(found), found
+        return render_text(found), found
     return own, {k: each for k, each in found.items() if k != "text" or "hits" not in found}
 
 
-def text(value: Any, depth: int = 0) -> str:  # noqa: ANN401 - JSON
+def render_text(value: Any, depth: int = 0) -> str:  # noqa: ANN401 - JSON
     """Return a result as lines for a reader: `key: value`, deeper ones indented."""
     if isinstance(value, Mapping):
         return "\n".join(_row(f"{key}:", each, depth=depth) for key, each in value.items())
@@ -250,7 +250,7 @@ def _row(head: str, value: Any, *, depth: int) -> str:  # noqa: ANN401 - JSON
     """Return one entry of a result."""
     head = "  " * depth + head
     if isinstance(value, Mapping | list | tuple) and value:
-        inner = text(value, depth + 1)
+        inner = render_text(value, depth + 1)
         # A dash and its first key share a line.
         return f"{head} {inner.lstrip()}" if head.endswith("-") else f"{head}\n{inner}"
     # A line of a file is not to look like one of ours.

@@ -11,9 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.embedding.factory import provider_for
+from cortex_actors.embedding.factory import make_provider
 from cortex_actors.federation.credentials import Vault
-from cortex_actors.judging.judge import layers_for
+from cortex_actors.judging.judge import make_layers
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.storage import models
 from cortex_actors.storage.ledger.actor import Ledger
@@ -70,9 +70,9 @@ class Outside:
     #: Starts the child process with the vector index.
     spawn: Spawn = ChildProcess.spawn
     #: Makes what turns texts into vectors, not started; whatever is missing is a state of it.
-    provider: Callable[..., Provider] = provider_for
+    provider: Callable[..., Provider] = make_provider
     #: Makes what judges where the rules leave it open.
-    layers: MakeLayers = layers_for
+    layers: MakeLayers = make_layers
     #: Reads which model a ledger says answers, before the ledger is opened.
     chosen: Callable[[Path], models.ChosenModel | None] = models.chosen
     #: Makes what hears the kernel's hints about files.

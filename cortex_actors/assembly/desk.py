@@ -50,7 +50,7 @@ class Practice:
 
     def __post_init__(self) -> None:
         """Look at nothing yet."""
-        left = partial(self.records.read, memory_delete.left)
+        left = partial(self.records.read, memory_delete.list_probes)
         #: Tries the verbs in earnest; what it found last is part of every visit.
         self.trial = RoundTrip(left, self.world.clock)
         self._vectors = self.actors.vectors
@@ -80,7 +80,7 @@ class Practice:
 
     async def _look(self, patient: models.Patient) -> CheckRound:
         """Run the checks on the thread."""
-        found: CheckRound = await self._threads.run(checks.look, patient, self._halt)
+        found: CheckRound = await self._threads.run(checks.run_checks, patient, self._halt)
         return replace(found, diagnoses=[*found.diagnoses, self.trial.diagnosed()])
 
     async def _compare(self) -> list[Diagnosis]:
@@ -89,7 +89,7 @@ class Practice:
             return [lost]
         # Takes as long as it takes.
         verify = partial(self._vectors.within(None).ask, Vectors.verify)
-        return await models.compared(verify, renews=True)
+        return await models.compare_index(verify, renews=True)
 
     async def _lost(self) -> Diagnosis | None:
         """Return that the generation that answers has lost its folder; None where it has not."""
@@ -102,7 +102,7 @@ class Practice:
             return None
         settings = self.settings().storage
         place = Generations(self.world.home.index, settings, COLLECTIONS).place(state)
-        return await self._threads.run(models.lost, place)
+        return await self._threads.run(models.check_folder, place)
 
     async def _read(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
         """Run a query on the thread."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.assembly.reload import MODEL
 from cortex_actors.embedding import factory
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.manifest import refused
+from cortex_actors.embedding.manifest import find_refusal
 from cortex_actors.embedding.models import PACKAGED, PUBLISHER, locate
 from cortex_actors.embedding.provider import Provider, ProviderState
 from cortex_actors.errors import ModelMissing, NotCompilable
@@ -106,7 +106,7 @@ class Incumbent:
         kind, plain = _told(name, kind or self._settings.provider, sure=kind is not None)
         if kind == "hashing" and not factory.is_hashing(plain):
             # The settings may leave the name to the hashing model; who wishes for one names it.
-            return factory.no_hashing(plain)
+            return factory.refuse_hashing(plain)
         if kind == "openai" and not _is_led(self._settings):
             return factory.AbsentProvider(f"openai:{plain}", 0, _NOWHERE)
         asked = self._settings.model_copy(update={"provider": kind, "model": plain})
@@ -143,7 +143,7 @@ class Incumbent:
         `CompileFailed`, `ModelMissing`.
         """
         found, folder = locate(model.name or self._settings.model), self._world.home.models
-        if (reason := await asyncio.to_thread(refused, folder, found.model_id)) is not None:
+        if (reason := await asyncio.to_thread(find_refusal, folder, found.model_id)) is not None:
             raise NotCompilable(reason)
 
         def tell(line: str) -> None:

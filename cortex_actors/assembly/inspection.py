@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors import topics
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import CortexError, UnknownActor
-from cortex_actors.runtime.watchdog import stack
+from cortex_actors.runtime.watchdog import find_stack
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,7 +97,7 @@ def _hand(hand: InHand, now: float) -> dict[str, Any]:
         "title": hand.title,
         "seconds": round(max(0.0, now - hand.since), 3),
         "limit": hand.limit,
-        "stack": list(stack(hand.task)),
+        "stack": list(find_stack(hand.task)),
     }
 
 
@@ -130,7 +130,7 @@ TOLD: Final = {
 NAMES_LIMIT, RESTARTS_LIMIT = 1_000, 10
 
 
-def who(report: Report) -> str:
+def find_child(report: Report) -> str:
     """Return the name of the child a report is about; those of a template share one id."""
     return str(getattr(report.handle, "name", report.child))
 
@@ -171,7 +171,7 @@ class Crashes:
 
     def take(self, report: Report) -> str:
         """Remember a report; return its reason in words."""
-        child = who(report)
+        child = find_child(report)
         # Characters of an exception that a reason shows; the log has the traceback.
         reason = "" if report.reason is None else repr(report.reason)[:300]
         fault = report.reason

@@ -140,7 +140,7 @@ class Reload:
         """Do it, when it is our turn."""
         async with self._turn:
             before, fresh = self.chosen, await asyncio.to_thread(settings.load, self.home)
-            keys = changed(before, fresh)
+            keys = list_changed(before, fresh)
             held = {_section(key) for key in keys if key in FIXED}
             followed = [key for key in keys if _section(key) not in held]
             waiting = [key for key in keys if _section(key) in held]
@@ -207,7 +207,7 @@ class Reload:
         self.chosen = chosen
 
 
-def places(branch: Branch) -> list[Place]:
+def list_places(branch: Branch) -> list[Place]:
     """Return what is handed anything below a branch, each with its own branch's name, in order.
 
     That is every actor, and a branch whose children come and go.
@@ -217,11 +217,11 @@ def places(branch: Branch) -> list[Place]:
         if isinstance(child, str):
             found.append((branch.name, child))
         else:
-            found += places(child) or [(branch.name, child.name)]
+            found += list_places(child) or [(branch.name, child.name)]
     return found
 
 
-def changed(before: Settings, after: Settings) -> list[str]:
+def list_changed(before: Settings, after: Settings) -> list[str]:
     """Return the keys with another value, as `section.key`, in the order they are declared in."""
     return [
         f"{section}.{key}"

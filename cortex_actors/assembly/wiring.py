@@ -21,12 +21,12 @@ from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.factory import is_compiled
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.tokens import Counter, word_pieces
+from cortex_actors.embedding.tokens import Counter, load_pieces
 from cortex_actors.errors import MailboxFull
 from cortex_actors.federation.binding import Binder
 from cortex_actors.federation.changes import StoreChanges
 from cortex_actors.federation.federation import Federation
-from cortex_actors.federation.local import members
+from cortex_actors.federation.local import make_members
 from cortex_actors.federation.registry import Overlay, Register
 from cortex_actors.federation.roster import Roster
 from cortex_actors.gateways.server import Http
@@ -356,7 +356,7 @@ class Assembly:
         folder = world.home.models / model if is_compiled(model) else None
 
         def make() -> Roster:
-            pieces = cache(partial(word_pieces, folder))
+            pieces = cache(partial(load_pieces, folder))
             # The first recall need not wait for them.
             asyncio.get_running_loop().run_in_executor(None, pieces)
             search = Search(
@@ -364,7 +364,7 @@ class Assembly:
             )
             binder = Binder(settings, tls, clock=world.clock, vault=world.outside.vault())
             roster = Roster(
-                partial(members, search),
+                partial(make_members, search),
                 self.bus,
                 StoreChanges(self._register, Overlay(world.home.overlay), binder),
                 settings=settings,

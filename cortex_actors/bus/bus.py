@@ -43,7 +43,7 @@ log = logging.getLogger("cortex.bus")
 _FORM = re.compile(r"\*|[a-z0-9*-]+:[a-z0-9*-]+")
 
 
-def covers(pattern: str) -> Callable[[str], object]:
+def make_matcher(pattern: str) -> Callable[[str], object]:
     """Return what tells whether a pattern covers a topic's name.
 
     Raises `BadInput` for what is no pattern, `UnknownTopic` for one that no topic can ever match.
@@ -116,8 +116,8 @@ class Switchboard:
         self._said: dict[str, None] = {}
 
     def connect(self, pattern: str, deliver: Deliver) -> Subscription:
-        """Subscribe to every topic a pattern covers, old and new; raises as `covers` does."""
-        matches = covers(pattern)
+        """Subscribe to every topic a pattern covers, old and new; raises as `make_matcher` does."""
+        matches = make_matcher(pattern)
         subscription = Subscription(pattern, deliver, self._forget)
         self._covers[subscription] = matches
         self._changed()

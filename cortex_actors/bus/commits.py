@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar
 
 from cortex_actors import topics
-from cortex_actors.domain.event import Event, Payload, is_text, plain
+from cortex_actors.domain.event import Event, Payload, dump_payload, is_text
 from cortex_actors.errors import ActorAway, BadInput, DeadlineExceeded, LedgerDown
 from cortex_actors.runtime.tasks import Background
 
@@ -225,7 +225,7 @@ def _fail(group: Sequence[_Publish], error: Exception) -> None:
 
 def refuse_too_large(topic: str, payload: Payload) -> None:
     """Raise `BadInput` for a payload with more than `topics.PAYLOAD_LIMIT` bytes of JSON."""
-    size = len(json.dumps(plain(payload)))
+    size = len(json.dumps(dump_payload(payload)))
     if size > topics.PAYLOAD_LIMIT:
         raise BadInput(
             f"cannot publish {topic}: its payload has {size} bytes of JSON, "
@@ -253,7 +253,7 @@ def refuse_key(topic: str, key: object, *, durable: bool) -> None:
 
 def refuse_other(event: Event[Payload], key: str, *, topic: str, payload: object) -> None:
     """Raise `BadInput` when the first event of a key had another topic or payload than this one."""
-    if event.topic != topic or _canonical(plain(event.payload)) != _canonical(payload):
+    if event.topic != topic or _canonical(dump_payload(event.payload)) != _canonical(payload):
         what = f"the topic {topic}" if event.topic != topic else "another payload"
         raise BadInput(
             f"cannot publish {event.topic}: the idempotency key {key!r} was used for {what}; "

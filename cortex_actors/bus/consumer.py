@@ -102,14 +102,14 @@ class DeliveryLanes:
         return [each for each in alike if each.seq != place.seq and (each.seq > place.seq) == later]
 
 
-def project_of(payload: Payload) -> str | None:
+def find_project_id(payload: Payload) -> str | None:
     """Return the project an event is of; None for one that is of none, or of several."""
     return getattr(payload, "project_id", None)
 
 
 def _lane(delivery: Delivery) -> Lane:
     """Return the lane of a delivery."""
-    return project_of(delivery.event.payload) or (delivery.event.topic, delivery.key)
+    return find_project_id(delivery.event.payload) or (delivery.event.topic, delivery.key)
 
 
 log = logging.getLogger("cortex.bus")

@@ -158,10 +158,10 @@ def _begin(home: Home) -> Popen[bytes] | None:
         return None
     import subprocess  # noqa: PLC0415 - only where no daemon answers
 
-    from cortex_actors.cli.lifecycle import environment  # noqa: PLC0415 - as above
+    from cortex_actors.cli.lifecycle import make_environment  # noqa: PLC0415 - as above
 
     words = [sys.executable, "-m", "cortex_actors", "start", "--home", str(home.root)]
-    no, env = subprocess.DEVNULL, environment()
+    no, env = subprocess.DEVNULL, make_environment()
     # `start` itself: of several sessions at once one daemon begins, and it outlives this hook. In
     # `/`, because a module that lies in the session's folder must never be imported.
     return subprocess.Popen(  # noqa: S603 - our own program
@@ -184,9 +184,9 @@ def _note(error: BaseException, event: str, *, said: dict[str, Any], home: Home 
 def show_last(home: Home, *, as_json: bool) -> int:
     """Print what hooks did last in a home, and the last one that failed."""
     from cortex_actors.clock import iso  # noqa: PLC0415 - a client's hook does without
-    from cortex_actors.process.sessions import last_failure  # noqa: PLC0415 - as above
+    from cortex_actors.process.sessions import read_failure  # noqa: PLC0415 - as above
 
-    failed = last_failure(home)
+    failed = read_failure(home)
     try:
         found = Client(home).call("hook_last")
     except DaemonDown:

@@ -31,7 +31,7 @@ import click
 from click.core import ParameterSource
 
 from cortex_actors.cli.declare import MOVED
-from cortex_actors.client.connection import Client, folder
+from cortex_actors.client.connection import Client, find_folder
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, UsageError
 from cortex_actors.home import Home
@@ -366,7 +366,7 @@ def _asked(row: Row, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
             value = load("cortex_actors.cli.pipeline.projects:meant")(value)
         params[each["name"]] = value
     if row["run"].get("here"):
-        params["here"] = folder()
+        params["here"] = find_folder()
     source = click.get_current_context().get_parameter_source
     said = [name for name in params if source(name) is ParameterSource.COMMANDLINE]
     for one in row["run"].get("one", ()):

@@ -300,7 +300,7 @@ MOVED = {
 }
 
 
-def moved(words: Sequence[str]) -> tuple[str, str] | None:
+def find_moved(words: Sequence[str]) -> tuple[str, str] | None:
     """Return the old spelling that words begin with, and the new one; None if it has not moved."""
     for length in (2, 1):
         old = " ".join(words[:length])

@@ -82,15 +82,15 @@ def _run(words: list[str]) -> int:
     if not words:
         from cortex_actors.cli import fast  # noqa: PLC0415 - as above
 
-        return fast.overview()
+        return fast.show_overview()
     if "hook" in words[:2]:
         from cortex_actors.cli import agenthooks  # noqa: PLC0415 - a client waits for it
 
         if agenthooks.is_event(words):
             return agenthooks.run(words)
-    from cortex_actors.cli.declare import MOVED, moved  # noqa: PLC0415 - as above
+    from cortex_actors.cli.declare import MOVED, find_moved  # noqa: PLC0415 - as above
 
-    old, name = moved(words) or (None, " ".join(words[:2]))
+    old, name = find_moved(words) or (None, " ".join(words[:2]))
     if TOKEN in os.environ and OWNERS & {name, *words[:1]}:
         raise NotYours(f"cortex {old or (name if name in OWNERS else words[0])} {_REFUSAL}")
     if old and sys.stderr.isatty() and "--last" not in words:  # what only the short one is called

@@ -20,7 +20,7 @@ from typing import Any, NoReturn
 from cortex_actors import errors
 from cortex_actors.cli import lifecycle
 from cortex_actors.cli.declare import MOVED
-from cortex_actors.cli.lifecycle import is_paused, near
+from cortex_actors.cli.lifecycle import is_paused, suggest_topics
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import duration, iso
 from cortex_actors.home import Home
@@ -58,14 +58,14 @@ def _publish(home: Home, options: argparse.Namespace) -> int:
             )
         key, sign, value = match.groups()
         found[key] = value if sign == "=" else _json(value, f"the field {key}")
-    by = f"cli:{lifecycle.user()}" if options.source is None else options.source
+    by = f"cli:{lifecycle.find_user()}" if options.source is None else options.source
     said = {"topic": options.topic, "payload": found, "source": by}
     if options.idempotency_key is not None:
         said["idempotency_key"] = options.idempotency_key
     try:
         event = _said(home, options, said)
     except errors.UnknownTopic as error:
-        raise errors.UnknownTopic(f"{error}{near(options.topic, to_say=True)}") from None
+        raise errors.UnknownTopic(f"{error}{suggest_topics(options.topic, to_say=True)}") from None
     number = "not stored" if event.get("seq") is None else f"seq {event['seq']}"
     more = " (no daemon runs: the next start has it)" if event.get("offline") else ""
     more = " (said before under this key)" if event.get("duplicate") else more
@@ -162,7 +162,7 @@ _UNDER_WAY = frozenset({"compiling", "migrating", "waiting"})
 _MISSING = "missing"
 
 
-def figure_rows(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
+def list_figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yield the rows of a status: a name and a text each."""
     yield "projects", str(found["projects"])
     if found.get("broken_files"):
@@ -307,7 +307,7 @@ class FastParser(argparse.ArgumentParser):
         raise errors.UsageError(f"{message}; see: {self.prog} --help")
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Return a number of seconds to wait; argparse says what is wrong with other words."""
     try:
         found = float(text)
@@ -389,7 +389,7 @@ def _status(home: Home, timeout: float) -> tuple[dict[str, Any], int]:
         return found | more, code
 
 
-def overview() -> int:
+def show_overview() -> int:
     """Say in a few lines how the daemon is, and what to do next."""
     home = Home.of(None)
     home.require_entry()
@@ -422,7 +422,7 @@ def _coloured(lines: Sequence[str], state: str) -> list[str]:
 
 def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
     """Return a status, degraded when the daemon that gave it has lost its lock."""
-    if lock.state(home) in lock.HELD or lifecycle.listener(home) is None:
+    if lock.state(home) in lock.HELD or lifecycle.find_listener(home) is None:
         return found
     why = f"its lock {home.lock} was removed, so a second daemon could start: cortex daemon restart"
     return {**found, "state": "degraded", "reasons": [*found.get("reasons", []), why]}
@@ -431,7 +431,7 @@ def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
 def _without_answer(home: Home) -> tuple[dict[str, Any], int]:
     """Return what is known of a daemon that does not answer, and the exit code."""
     state, said = lock.state(home), lock.read(home)
-    listener = lifecycle.listener(home)
+    listener = lifecycle.find_listener(home)
     pid = listener or said.pid
     if listener and state not in lock.HELD:
         # It listens, so it lives; its lock was removed.
@@ -466,7 +466,7 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     rows += [("finding", each) for each in found.get("findings", ())]
     rows.append(("home", found["home"]))
     if "unindexed" in found:
-        rows += figure_rows(found)
+        rows += list_figures(found)
     return rows
 
 
@@ -488,7 +488,7 @@ _STOP = lifecycle.STOP_TIMEOUT
 
 def _waits(default: float, about: str) -> dict[str, Any]:
     """Return an option of how many seconds are waited."""
-    return {"type": seconds, "default": default, "metavar": "S", "help": about}
+    return {"type": parse_seconds, "default": default, "metavar": "S", "help": about}
 
 
 #: Hooks of agents' clients: `agenthooks.EVENTS` says what each asks.

@@ -206,7 +206,7 @@ def _command(home: Home) -> str:
 
     `-P`, because a module that lies in the repository must never be imported.
     """
-    words = [sys.executable, str(home.root), lifecycle.checkout()]
+    words = [sys.executable, str(home.root), lifecycle.find_checkout()]
     if not all(word.isprintable() for word in words):
         raise BadInput(f"no script can hold {words}; choose paths without control codes")
     python, place, source = (shlex.quote(word) for word in words)

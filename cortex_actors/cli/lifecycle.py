@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from cortex_actors import __version__, errors
-from cortex_actors.client.connection import Client, known
-from cortex_actors.home import Home, private
+from cortex_actors.client.connection import Client, make_error
+from cortex_actors.home import Home, open_private
 from cortex_actors.process import lock
 
 #: Seconds between two looks at a process where there are no pidfds.
@@ -106,7 +106,7 @@ KILLED = 5.0
 STDERR_LIMIT = 1024 * 1024
 
 
-def near(name: str, *, to_say: bool) -> str:
+def suggest_topics(name: str, *, to_say: bool) -> str:
     """Return the topics, or those that a person may publish, that look like one there is not."""
     import difflib  # noqa: PLC0415 - only for a mistyped topic
 
@@ -117,7 +117,7 @@ def near(name: str, *, to_say: bool) -> str:
     return f"; near it: {', '.join(some)}" if some else ""
 
 
-def user() -> str:
+def find_user() -> str:
     """Return a name for the user, without reading the user database."""
     return os.environ.get("USER") or str(os.getuid())
 
@@ -181,7 +181,7 @@ def launch(home: Home, *, timeout: float) -> tuple[DaemonProcess, float]:
     if code is not None:
         kind = "signal" if code < 0 else "exit code"
         text = f"the daemon did not start: {child.reason()} ({kind} {abs(code)})"
-        raise known(text, exit_code=code if code > 0 else errors.InternalError.exit_code)
+        raise make_error(text, exit_code=code if code > 0 else errors.InternalError.exit_code)
     return child, clock.monotonic() - begun
 
 
@@ -259,7 +259,7 @@ class DaemonProcess:
         words += ["--lock-fd", str(lock_fd), "--ready-fd", str(ready)]
         # Only its owner may read it, whatever the umask; never through a link.
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        with os.fdopen(private(self._stderr, flags), "ab") as errors:
+        with os.fdopen(open_private(self._stderr, flags), "ab") as errors:
             return subprocess.Popen(  # noqa: S603 - our own program
                 words,
                 stdin=subprocess.DEVNULL,
@@ -268,7 +268,7 @@ class DaemonProcess:
                 start_new_session=True,
                 pass_fds=(lock_fd, ready),
                 cwd="/",
-                env=environment(),
+                env=make_environment(),
             )
 
     def wait_ready(self, timeout: float) -> int | None:
@@ -308,23 +308,23 @@ def _recoveries(home: Home) -> set[Path]:
 
 def _owner(home: Home) -> Process | None:
     """Return the process of the home's daemon; None when there is none."""
-    if (pid := owner(home)) is None:
+    if (pid := find_owner(home)) is None:
         return None
     try:
         process = Process(pid)
     except ProcessLookupError:
         return None
     # Looked at again once the process is open: the number was its own while it was the owner.
-    return process if owner(home) == pid else None
+    return process if find_owner(home) == pid else None
 
 
-def owner(home: Home) -> int | None:
+def find_owner(home: Home) -> int | None:
     """Return the process id of the home's daemon, from the kernel if it answers, else by the lock.
 
     One whose lock was removed is found by its socket. None when there is no daemon; raises
     `CortexError` when there is one and nothing tells which process it is.
     """
-    if pid := listener(home):
+    if pid := find_listener(home):
         return pid
     if lock.state(home) not in lock.HELD:
         return None
@@ -338,7 +338,7 @@ def owner(home: Home) -> int | None:
     )
 
 
-def listener(home: Home) -> int | None:
+def find_listener(home: Home) -> int | None:
     """Return the process id of the listener on the home's socket, as the kernel says."""
     try:
         return Client(home, timeout=SHUTDOWN_TIMEOUT).pid()
@@ -346,13 +346,13 @@ def listener(home: Home) -> int | None:
         return None
 
 
-def environment() -> dict[str, str]:
+def make_environment() -> dict[str, str]:
     """Return the child's environment, in which a checkout that is not installed is importable."""
-    known = filter(None, (checkout(), os.environ.get("PYTHONPATH")))
-    return {**os.environ, **({"PYTHONPATH": os.pathsep.join(known)} if checkout() else {})}
+    known = filter(None, (find_checkout(), os.environ.get("PYTHONPATH")))
+    return {**os.environ, **({"PYTHONPATH": os.pathsep.join(known)} if find_checkout() else {})}
 
 
-def checkout() -> str:
+def find_checkout() -> str:
     """Return the folder of a checkout that is not installed; "" where nothing has to be added."""
     root = Path(__file__).resolve().parents[2]
     return str(root) if (root / "pyproject.toml").exists() else ""

@@ -17,7 +17,7 @@ import select
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import errors
-from cortex_actors.client.connection import TOKEN, Client, folder
+from cortex_actors.client.connection import TOKEN, Client, find_folder
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import LINE_LIMIT
 
@@ -254,7 +254,7 @@ class Proxy:
 
 def run(home: Home, wishes: dict[str, str | None]) -> int:
     """Serve the client that started us, until it closes our standard input."""
-    given = {**wishes, "here": folder()}
+    given = {**wishes, "here": find_folder()}
     Proxy(home, {name: each for name, each in given.items() if each}).run(0, 1)
     return 0
 

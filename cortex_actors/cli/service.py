@@ -17,7 +17,7 @@ from typing import Annotated
 
 from cortex_actors.cli import fast
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command
-from cortex_actors.cli.lifecycle import checkout, replace_file
+from cortex_actors.cli.lifecycle import find_checkout, replace_file
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, Refused
 from cortex_actors.home import Home
 
@@ -55,7 +55,7 @@ class ServiceUnit:
         return lines[0].removeprefix(_HOME) if lines else None
 
 
-def unit(home: Home) -> ServiceUnit:
+def make_unit(home: Home) -> ServiceUnit:
     """Return the unit of a home, run by this interpreter.
 
     Raises `BadInput` for a path that a unit cannot hold.
@@ -63,7 +63,7 @@ def unit(home: Home) -> ServiceUnit:
     if set(sys.executable) & set("\"'\\"):
         message = f"systemd runs no program called {sys.executable}; install cortex in a folder "
         raise BadInput(message + "without quotes and backslashes in its name")
-    source = checkout()
+    source = find_checkout()
     writable = ["%h", _quoted(str(home.root))]
     if not home.socket.is_relative_to(home.root):
         writable.append("%t")
@@ -138,7 +138,7 @@ def install(
     # The unit may write there alone, so the folder cannot be made from inside.
     wanted.create()
     try:
-        replace_file(path, unit(wanted).text.encode())
+        replace_file(path, make_unit(wanted).text.encode())
     except OSError as error:
         message = f"cannot write {path}: {error.strerror}; check who owns the folder"
         raise HomeUnwritable(message) from error
@@ -178,7 +178,7 @@ def uninstall(
     print("next: systemctl --user daemon-reload")
 
 
-def installed(home: Home) -> Path | None:
+def find_installed(home: Home) -> Path | None:
     """Return the unit or the agent of ours that runs a home's daemon; None without one."""
     if sys.platform == "darwin":
         return agent_path() if _agent_home() == str(home.root) else None
@@ -194,7 +194,7 @@ def show(
 ) -> None:
     """Print the unit that `install` would write; works everywhere."""
     wanted = Home.of(home)
-    print(agent(wanted).decode() if launchd else unit(wanted).text, end="")
+    print(make_agent(wanted).decode() if launchd else make_unit(wanted).text, end="")
 
 
 #: What launchd calls the daemon, and its file.
@@ -205,7 +205,7 @@ LABEL = "actors.cortex.daemon"
 _THROTTLE = 60
 
 
-def agent(home: Home) -> bytes:
+def make_agent(home: Home) -> bytes:
     """Return the launchd agent of a home, run by this interpreter: a property list in XML.
 
     Raises `BadInput` for a path that it cannot hold.
@@ -226,7 +226,7 @@ def agent(home: Home) -> bytes:
         "StandardOutPath": os.devnull,
         "StandardErrorPath": str(home.logs / "stderr.log"),
     }
-    if source := checkout():
+    if source := find_checkout():
         found["EnvironmentVariables"] = {"PYTHONPATH": source}
     try:
         return plistlib.dumps(found)
@@ -257,7 +257,7 @@ def _install_agent(home: Home, *, force: bool) -> None:
     if found not in {None, str(home.root)} and not force:
         raise Refused(f"{path} runs the daemon of {found or 'another program'}; replace: --force")
     home.create()
-    replace_file(path, agent(home))
+    replace_file(path, make_agent(home))
     print(f"wrote {path}")
     print(f"next: launchctl bootstrap gui/{os.getuid()} {path}")
 

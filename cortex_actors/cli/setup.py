@@ -25,7 +25,7 @@ from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import visible
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring, read_text
-from cortex_actors.files.place import LARGEST, Place, undisturbed
+from cortex_actors.files.place import LARGEST, Place, require_undisturbed
 from cortex_actors.files.swap import Swap, WriteEntry, WriteState, told
 from cortex_actors.home import FILE_MODE, Home
 
@@ -92,7 +92,7 @@ class FileChange:
             began_at=at,
         )
         with told(entry.path), Place.at(entry.root, entry.path, make=True) as place:
-            undisturbed(place)
+            require_undisturbed(place)
             place.look()  # refuses what is no ordinary file of the user's
             done = Swap(place, entry).write(self.after)
             if done.error is not None:
@@ -144,27 +144,27 @@ def plan_setup(
             f"twice; first: claude plugin uninstall {clients.PLUGIN}"
         )
     path = locate(client, root)
-    new = {path: clients.with_server(client, read_text(path), wiring=wiring, path=str(path))}
+    new = {path: clients.add_server(client, read_text(path), wiring=wiring, path=str(path))}
     if client.hooks is not None:
         path = client.locate(client.hooks, root)
-        new[path] = clients.with_hooks(client, read_text(path), wiring=wiring, path=str(path))
+        new[path] = clients.add_hooks(client, read_text(path), wiring=wiring, path=str(path))
     if instructions:
         path = _instructions(client, root)
-        new[path] = clients.with_lines(read_text(path))
+        new[path] = clients.add_lines(read_text(path))
     return _changes(new, root)
 
 
 def plan_removal(client: McpClient, root: Path | None) -> list[FileChange]:
     """Return what changes to take a client's entries out. Raises `BadInput` for a broken file."""
     path = locate(client, root)
-    new = {path: clients.without_server(client, read_text(path), path=str(path))}
+    new = {path: clients.remove_server(client, read_text(path), path=str(path))}
     if client.hooks is not None:
         hooks = client.locate(client.hooks, root)
-        text = clients.without_hooks(read_text(hooks), path=str(hooks))
-        new[hooks] = clients.without_plugin(text, path=str(hooks))
+        text = clients.remove_hooks(read_text(hooks), path=str(hooks))
+        new[hooks] = clients.remove_plugin(text, path=str(hooks))
     if root is not None or client.instructions.user:
         lines = _instructions(client, root)
-        new[lines] = clients.without_lines(read_text(lines))
+        new[lines] = clients.remove_lines(read_text(lines))
     return _changes(new, root)
 
 
@@ -219,7 +219,7 @@ def setup(
         _list(place)
     elif name in SNIPPETS:
         print(f"put this into {SNIPPETS[name][0]}:", file=sys.stderr)
-        print(clients.snippet(name, Wiring.of(agent_id(agent or name), place)))
+        print(clients.make_snippet(name, Wiring.of(agent_id(agent or name), place)))
     elif client is None:
         there = ", ".join([*CLIENTS, *SNIPPETS])
         raise errors.NotFound(f"there is no client {name!r}; there are {there}")

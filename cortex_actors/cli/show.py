@@ -263,7 +263,7 @@ PLACES = 3
 _DOT = " · "
 
 
-def shortened(text: str, limit: int = 100) -> str:
+def shorten(text: str, limit: int = 100) -> str:
     """Return a text on one line, cut to a length."""
     line = " ".join(text.split())
     return line if len(line) <= limit else f"{line[: limit - 1]}…"

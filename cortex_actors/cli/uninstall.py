@@ -16,7 +16,7 @@ from cortex_actors.cli.declare import HomeOption, Option, command
 from cortex_actors.cli.setup import FileChange, apply_changes, plan_removal
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError
-from cortex_actors.files.clients import CLIENTS, LARGEST, PLUGIN, uses_plugin, without_lines
+from cortex_actors.files.clients import CLIENTS, LARGEST, PLUGIN, remove_lines, uses_plugin
 from cortex_actors.home import Home, read_regular
 from cortex_actors.render import fence
 from cortex_actors.storage import projects
@@ -80,12 +80,12 @@ def uninstall(
 
 def find_traces(home: Home) -> Traces:
     """Return what of ours is in other programs' files; what cannot be read is `left`."""
-    found = Traces(unit=service.installed(home))
+    found = Traces(unit=service.find_installed(home))
     roots: list[Path] = []
     if home.ledger.exists():
         try:
             with LedgerReader(home.ledger, SystemClock(), Halt()) as reader:
-                roots = [Path(each.root) for each in reader.ask(projects.ever)]
+                roots = [Path(each.root) for each in reader.ask(projects.list_ever)]
                 written = reader.ask(resolutions.paths)
             _find_sections(found, sorted(written))
         except CortexError as error:
@@ -117,8 +117,8 @@ def _find_sections(found: Traces, paths: list[str]) -> None:
             if not section.intact:
                 found.left.append(f"the section in {path}: it was edited, delete it by hand")
                 continue
-            text = fence.removed(data, path=path).decode("utf-8", "surrogateescape")
-            left = without_lines(text).encode("utf-8", "surrogateescape")
+            text = fence.remove(data, path=path).decode("utf-8", "surrogateescape")
+            left = remove_lines(text).encode("utf-8", "surrogateescape")
         except FileNotFoundError:
             continue
         except (CortexError, OSError, ValueError) as error:

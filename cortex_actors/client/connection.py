@@ -55,7 +55,7 @@ UNKNOWN_PARAMETER = "unexpected keyword argument"
 Answer = dict[str, Any]
 
 
-def folder() -> str | None:
+def find_folder() -> str | None:
     """Return the folder of this process, of which the daemon finds the project; None if gone."""
     try:
         return os.getcwd()  # noqa: PTH109 - as text, and without `pathlib`
@@ -116,7 +116,7 @@ class Client:
             self._send(sock, method, params)
             if (wait := type(self).when_slow) is not None:
                 wait(sock, method=method, seconds=seconds)
-            return result(self._receive(reader, method, seconds))
+            return read_result(self._receive(reader, method, seconds))
 
     def stream(
         self, method: str, /, *, timeout: float | None = None, **params: object
@@ -131,7 +131,7 @@ class Client:
             sock.settimeout(timeout)
             while "method" in (message := self._receive(reader, method, timeout or 0.0)):
                 yield message["params"]
-            result(message)
+            read_result(message)
 
     def open(self, method: str, /, **params: object) -> tuple[socket.socket, Answer]:
         """Return a connection that goes on behind the answer to a method, and that answer.
@@ -143,7 +143,7 @@ class Client:
         try:
             self._send(sock, method, params)
             with sock.makefile("rb") as reader:
-                return sock, result(self._receive(reader, method, seconds))
+                return sock, read_result(self._receive(reader, method, seconds))
         except BaseException:
             sock.close()
             raise
@@ -261,7 +261,7 @@ class Client:
         )
 
 
-def result(message: Answer) -> Answer:
+def read_result(message: Answer) -> Answer:
     """Return a message's result, or raise its error."""
     if "error" in message:
         raise _error(message["error"])
@@ -286,10 +286,10 @@ def _error(found: Answer) -> errors.CortexError:
         text = f"{text}; a daemon older than this program is replaced with: cortex daemon restart"
     if isinstance(named, type) and issubclass(named, errors.CortexError):
         return named(text)
-    return known(text, exit_code=data.get("exit_code"))
+    return make_error(text, exit_code=data.get("exit_code"))
 
 
-def known(text: str, *, exit_code: object) -> errors.CortexError:
+def make_error(text: str, *, exit_code: object) -> errors.CortexError:
     """Return an error with that text, of the first class that has that exit code."""
     alike = [c for c in errors.CortexError.__subclasses__() if c.exit_code == exit_code]
     return (alike[0] if alike else errors.CortexError)(text)

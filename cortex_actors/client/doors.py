@@ -17,7 +17,7 @@ import socket
 from concurrent.futures import CancelledError, Future
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from cortex_actors.client.connection import Answer, result
+from cortex_actors.client.connection import Answer, read_result
 from cortex_actors.client.host import DaemonWay, Embed
 from cortex_actors.errors import DaemonStopping, InternalError
 from cortex_actors.process.lock import peer
@@ -97,7 +97,7 @@ async def _in_time(line: Coroutine[Any, Any, bytes], verb: str, *, client: Clien
         if not limit.expired():
             raise
         raise client.silent(verb, seconds) from None
-    return result(client.message(came, verb))
+    return read_result(client.message(came, verb))
 
 
 async def _line(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bytes:
@@ -135,7 +135,7 @@ class Blocking(DaemonWay):
             raise _closed(verb) from None
         finally:
             answer.cancel()
-        return result(self._client.message(line, verb))
+        return read_result(self._client.message(line, verb))
 
     async def on_thread(self, call: Callable[P, R], /, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run it here: the caller waits anyway."""

@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import settings
 from cortex_actors.clock import SystemClock
-from cortex_actors.daemon import expected, require_own_supervision
+from cortex_actors.daemon import find_expected, require_own_supervision
 from cortex_actors.errors import AlreadyRunning
 from cortex_actors.gateways.control import Control
 from cortex_actors.process import lock
 from cortex_actors.process.logs import LogStream, StreamHandler
-from cortex_actors.service import verbs
+from cortex_actors.service import list_verbs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -73,7 +73,7 @@ class EmbeddedTree:
 
             tree = grow(self._home, chosen, clock, logs)
             control = Control(
-                self._home, verbs=verbs(tree.cortex), logs=logs, shutdown=self.ask_to_end
+                self._home, verbs=list_verbs(tree.cortex), logs=logs, shutdown=self.ask_to_end
             )
             await self._run(tree, control, ready)
 
@@ -83,7 +83,7 @@ class EmbeddedTree:
             try:
                 await tree.start()
             except Exception as error:
-                raise (expected(error) or error) from error
+                raise (find_expected(error) or error) from error
             ready(control)
             await self._ended(tree)
         finally:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from cortex_actors.client import results
-from cortex_actors.client.connection import Answer, Client, folder
+from cortex_actors.client.connection import Answer, Client, find_folder
 from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
@@ -140,11 +140,11 @@ class Operations:
 
     async def _ask(self, verb: str, /, **said: object) -> Answer:
         """Ask a verb, with what was said under whichever words; see `results.plain`."""
-        given = results.plain(verb, said)
+        given = results.translate_words(verb, said)
         if self._agent is not None and (word := speaks_as(verb)):
             given.setdefault(word, self._agent)
         if asks_from(verb):
-            given.setdefault("here", folder())
+            given.setdefault("here", find_folder())
         return await self._door.ask(verb, given)
 
     async def forget(self, *ids: str, as_agent: str | None = None) -> dict[str, Any]:
@@ -292,10 +292,10 @@ BY_HAND: Final = frozenset(vars(Operations))
 
 def derived() -> dict[str, Callable[..., Coroutine[Any, Any, Any]]]:
     """Return the methods that only ask, by their names: one for every operation, and `NAMES`."""
-    return {name: _method(name, verb) for name, verb in called().items()}
+    return {name: _method(name, verb) for name, verb in list_methods().items()}
 
 
-def called() -> dict[str, str]:
+def list_methods() -> dict[str, str]:
     """Return the operation of each method that only asks."""
     own = {verb: verb for verb in snapshot() if verb not in BY_HAND}
     return {**own, **NAMES}
@@ -303,7 +303,7 @@ def called() -> dict[str, str]:
 
 def _method(name: str, verb: str) -> Callable[..., Coroutine[Any, Any, Any]]:
     """Return a coroutine method that asks an operation."""
-    takes = signature(verb)
+    takes = make_signature(verb)
     make = RESULTS[verb][1] if verb in RESULTS else dict
 
     async def run(self: Operations, /, *given: object, **named: object) -> object:
@@ -328,7 +328,7 @@ def _example(name: str, takes: inspect.Signature) -> str:
     return f"cortex.{name}({needed.removeprefix('self').removeprefix(', ')})"
 
 
-def signature(verb: str) -> inspect.Signature:
+def make_signature(verb: str) -> inspect.Signature:
     """Return what a method takes: the operation's parameters in our words, then the document's.
 
     None is what is left out. Annotations are texts, as the stub has them.

@@ -263,7 +263,7 @@ SPOKEN: Final[Mapping[str, Mapping[str, str]]] = {
 ALL = "all"
 
 
-def plain(verb: str, said: Mapping[str, object]) -> dict[str, Any]:
+def translate_words(verb: str, said: Mapping[str, object]) -> dict[str, Any]:
     """Return the parameters of a verb that were given; None and `()` were not.
 
     Raises `BadInput` for what was given under both of its words.

@@ -35,7 +35,7 @@ from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, Ledge
 from cortex_actors.files import clients
 from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
-from cortex_actors.storage.health.rows import LedgerFiles, learned
+from cortex_actors.storage.health.rows import LedgerFiles, load_files
 from cortex_actors.storage.index.pending import state
 from cortex_actors.storage.ledger import backups, faults, files
 from cortex_actors.storage.models import active
@@ -179,7 +179,7 @@ MB = 1_000_000
 _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-def locked(patient: Patient) -> Iterator[Diagnosis]:
+def check_lock(patient: Patient) -> Iterator[Diagnosis]:
     """Look whether the lock is there, says something, and is held by the daemon that runs."""
     home = patient.home
     if not home.lock.exists():
@@ -202,7 +202,7 @@ def locked(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis("lock", f"owner {said.epoch} of this home, pid {said.pid}, {said.state}")
 
 
-def private(patient: Patient) -> Iterator[Diagnosis]:
+def check_rights(patient: Patient) -> Iterator[Diagnosis]:
     """Look whether only the owner may enter the home and read the ledger."""
     home = patient.home
     open_to = [
@@ -215,7 +215,7 @@ def private(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis("rights", "only their owner may look into the home and the ledger")
 
 
-def room(patient: Patient) -> Iterator[Diagnosis]:
+def check_disk(patient: Patient) -> Iterator[Diagnosis]:
     """Look whether the disk has room to go on, and for the next backup."""
     home, low = patient.home, patient.settings.storage.low_water_mb
     free = shutil.disk_usage(home.root).free
@@ -232,7 +232,7 @@ def room(patient: Patient) -> Iterator[Diagnosis]:
         yield Diagnosis("disk", f"{shown}; the ledger has {need / MB:,.1f} MB")
 
 
-def backed_up(patient: Patient) -> Iterator[Diagnosis]:
+def check_backups(patient: Patient) -> Iterator[Diagnosis]:
     """Look how old the newest backup is, and whether it can be read; thoroughly, whether each is.
 
     A ledger that was not written since the newest copy needs no newer one.
@@ -279,7 +279,7 @@ def _unreadable(copy: backups.Backup) -> str:
         return str(error)
 
 
-def connected(patient: Patient, roots: Iterable[str]) -> Iterator[Diagnosis]:
+def check_clients(patient: Patient, roots: Iterable[str]) -> Iterator[Diagnosis]:
     """Look whether each client's entries run a program that is there, this one, for this home.
 
     `roots` are the projects whose own configuration is looked at beside the user's.
@@ -305,10 +305,10 @@ def _wiring(
 ) -> Iterator[Diagnosis]:
     """Yield what is not right with one entry."""
     mend = f"cortex setup {client}" + (f" --scope project (in {root})" if root else "")
-    runs, home = entry.program[0], entry.named("--home") or str(clients.default_home())
+    runs, home = entry.program[0], entry.named("--home") or str(clients.find_default_home())
     if shutil.which(runs) is None:
         yield warning("clients", f"{path} runs {runs}, which is not there", mend=mend)
-    elif entry.program != clients.program():
+    elif entry.program != clients.find_program():
         yield note("clients", f"{path} runs another cortex, {shlex.join(entry.program)}", mend=mend)
     if home != str(patient.home.root):
         text = f"{path} is for the home {home}, and this one is {patient.home.root}"
@@ -317,28 +317,28 @@ def _wiring(
 
 #: Checks of what the ledger holds; each sees one moment of it.
 LEDGER: tuple[tuple[str, file.Check], ...] = (
-    ("pages", file.pages),
-    ("relations", file.relations),
-    ("texts", passages.texts),
-    ("owner", rows.owned),
-    ("beliefs", rows.beliefs),
-    ("passages", passages.passages),
-    ("words", file.words),
-    ("model", models.answering),
-    ("embedding", passages.waiting),
-    ("vectors", passages.sound),
-    ("orphans", passages.orphaned),
-    ("index", rows.ordered),
+    ("pages", file.check_pages),
+    ("relations", file.check_relations),
+    ("texts", passages.check_texts),
+    ("owner", rows.check_owner),
+    ("beliefs", rows.check_beliefs),
+    ("passages", passages.check_passages),
+    ("words", file.check_words),
+    ("model", models.check_active),
+    ("embedding", passages.check_waiting),
+    ("vectors", passages.check_vectors),
+    ("orphans", passages.check_orphans),
+    ("index", rows.check_index),
 )
 
 #: Checks of the home around it.
 HOME: tuple[tuple[str, Callable[[Patient], Iterable[Diagnosis]]], ...] = (
-    ("lock", locked),
-    ("rights", private),
-    ("disk", room),
-    ("backups", backed_up),
-    ("model files", models.model_files),
-    ("settings", models.configured),
+    ("lock", check_lock),
+    ("rights", check_rights),
+    ("disk", check_disk),
+    ("backups", check_backups),
+    ("model files", models.check_files),
+    ("settings", models.check_settings),
 )
 
 _RECOVER = "the next start recovers it (docs/recovery.md): cortex daemon restart"
@@ -354,7 +354,7 @@ class CheckRound:
     seen: FilesSeen | None = None
 
 
-def look(patient: Patient, halt: files.Halt) -> CheckRound:
+def run_checks(patient: Patient, halt: files.Halt) -> CheckRound:
     """Run every check but the index's own (on a thread: it takes seconds).
 
     Raises `LedgerDown` when `halt` is asked; nothing else. Damage that is found leaves a mark, so
@@ -376,7 +376,7 @@ def look(patient: Patient, halt: files.Halt) -> CheckRound:
         seen: list[FilesSeen] = []
         found += guarded("files", partial(_files, reader, patient, seen), halt)
     roots = [each.root for each in seen[0].projects] if seen else []
-    found += guarded("clients", partial(connected, patient, roots), halt)
+    found += guarded("clients", partial(check_clients, patient, roots), halt)
     found += _of_home(patient)
     return CheckRound(_marked(found, patient), patient.model, seen[0] if seen else None)
 
@@ -401,7 +401,7 @@ def guarded(
 
 def _missing(patient: Patient) -> Iterable[Diagnosis]:
     """Say that there is no ledger: because there never was one, or because it is gone."""
-    if gone := faults.damage(patient.home.ledger):
+    if gone := faults.find_damage(patient.home.ledger):
         yield error("ledger", gone, mend=_RECOVER, damaged=True)
     else:
         yield note("ledger", "there is none yet", mend="cortex start makes one")
@@ -430,7 +430,7 @@ def _files(
     reader: file.LedgerReader, patient: Patient, seen: list[FilesSeen]
 ) -> Iterable[Diagnosis]:
     """Look at the files, and keep what was seen of them for the repairs."""
-    seen.append(compare_files(reader.ask(learned), patient))
+    seen.append(compare_files(reader.ask(load_files), patient))
     return report_files(seen[0], patient)
 
 

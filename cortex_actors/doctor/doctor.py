@@ -80,7 +80,7 @@ class Ward:
     renew: Callable[[], Awaitable[None]] | None = None
 
 
-async def treat(look: CheckRound, ward: Ward) -> list[tuple[hit.Repair, str]]:
+async def repair_all(look: CheckRound, ward: Ward) -> list[tuple[hit.Repair, str]]:
     """Do everything that was found and can be mended, in the order of `Repair`.
 
     Returns each repair that did something, with what it did, in words.
@@ -151,13 +151,13 @@ async def examine(
     found = await look_around()
     done: list[tuple[hit.Repair, str]] = []
     if repair and not any(each.damaged for each in found.diagnoses):
-        done = await treat(found, ward)
+        done = await repair_all(found, ward)
         if done:
             found = await look_around()
     serious = (hit.Severity.WARNING, hit.Severity.ERROR)
     return {
-        "severity": str(hit.worst(found.diagnoses)),
-        "exit_code": hit.exit_code(found.diagnoses),
+        "severity": str(hit.find_worst(found.diagnoses)),
+        "exit_code": hit.choose_exit_code(found.diagnoses),
         "online": ward.renew is not None,
         "checks": [each.plain() for each in found.diagnoses],
         "wrong": sum(each.severity in serious for each in found.diagnoses),
@@ -166,7 +166,7 @@ async def examine(
     }
 
 
-async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagnosis]:
+async def compare_index(patient: models.Patient, read: QueryRunner) -> list[hit.Diagnosis]:
     """Return how the index that the ledger names compares with it. Raises `ConfigurationError`."""
     state = await read(pending.state)
     if state is None:
@@ -194,7 +194,7 @@ async def compared(patient: models.Patient, read: QueryRunner) -> list[hit.Diagn
             await life.close()
             await life.gone()
 
-    return await models.compared(verify, renews=False)
+    return await models.compare_index(verify, renews=False)
 
 
 #: What the doctor is called as the source of an event.
@@ -229,7 +229,7 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
         return await asyncio.to_thread(offline.commit, home.ledger, unit)
 
     async def look() -> CheckRound:
-        found = await asyncio.to_thread(checks.look, patient, halt)
+        found = await asyncio.to_thread(checks.run_checks, patient, halt)
         return replace(found, diagnoses=[*found.diagnoses, *wrong])
 
     async def say(changed: Sequence[FileChanged]) -> None:
@@ -240,7 +240,7 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
         ]
         await write(lambda connection: len(store(connection, said)))
 
-    ward, compare = Ward(read, write, say), partial(compared, patient, read)
+    ward, compare = Ward(read, write, say), partial(compare_index, patient, read)
     return await examine(ward, look, compare=compare, clock=clock, repair=repair)
 
 

@@ -35,14 +35,14 @@ from urllib.parse import unquote
 from cortex_actors.domain.insight import Claim, Conflict, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.files.ignores import Ignores, left_out, repository
+from cortex_actors.files.ignores import Ignores, find_folders, is_left_out
 from cortex_actors.rules import contradiction
 from cortex_actors.text.claims import read
 from cortex_actors.text.hazards import is_boilerplate
 from cortex_actors.text.lexicon import patterns, standard, table
 from cortex_actors.text.markdown import HeadingTrail, LineKind, heading, kinds, lines, require_utf8
-from cortex_actors.text.sections import dialect_of, folder_of, imports
-from cortex_actors.text.statements import statements
+from cortex_actors.text.sections import find_dialect, find_folder, find_imports
+from cortex_actors.text.statements import find_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -122,11 +122,11 @@ def lint(paths: Sequence[Path]) -> list[Linted]:
             raise NotFound(f"cannot check {path}: there is no such file or folder; give one")
         real = os.path.realpath(path)
         folder = real if path.is_dir() else posixpath.dirname(real)
-        root = repository(folder)[0]
-        if folder == real and left_out(root, posixpath.join(real, "CLAUDE.md")):
+        root = find_folders(folder)[0]
+        if folder == real and is_left_out(root, posixpath.join(real, "CLAUDE.md")):
             root = real
         inside = os.path.relpath(real, root)
-        if path.is_file() and dialect_of(inside) is None:
+        if path.is_file() and find_dialect(inside) is None:
             raise BadInput(
                 f"cannot check {path}: it is no instruction file; give a CLAUDE.md, AGENTS.md or "
                 "the like, or a folder"
@@ -147,7 +147,7 @@ def _linted(root: str, inside: set[str]) -> Linted:
             data = Path(root, path).read_bytes()
             require_utf8(data, path=path)
             said += _said(data, path)
-            findings += lost(data, path, checkout=checkout)
+            findings += find_stale(data, path, checkout=checkout)
         except (BadInput, OSError) as error:
             # Which file it is will be said in front of it.
             why = str(error).partition(f"{path} as text: ")[2] or str(error)
@@ -167,7 +167,7 @@ def _files(checkout: Checkout, inside: Iterable[str]) -> list[str]:
     named = (each for each in inside if Path(checkout.root, each).is_file())
     known = {path: Path(checkout.root, path) for path in {*checkout.files, *named}}
     # Of several paths to one file the last counts: the file itself, else its first link.
-    links = sorted(filter(dialect_of, known), reverse=True)
+    links = sorted(filter(find_dialect, known), reverse=True)
     links.sort(key=lambda path: not known[path].is_symlink())
     return sorted({os.path.realpath(known[path]): path for path in links}.values())
 
@@ -179,12 +179,12 @@ def _holds(folder: str, path: str) -> bool:
 
 def _said(data: bytes, path: str) -> Iterator[_Stated]:
     """Yield what a file says; what tools write into every file says nothing."""
-    dialect = dialect_of(path)
-    scope = folder_of(path)
+    dialect = find_dialect(path)
+    scope = find_folder(path)
     parts = [_PART.match(line) is not None for line in data.splitlines()]
     for fragment in dialect.parse(data, path=path, project="") if dialect else ():
         where = ",".join((scope, *fragment.applies_to)) if fragment.applies_to else scope
-        for each in statements(fragment):
+        for each in find_statements(fragment):
             if not is_boilerplate(each.text):
                 claim = Claim(" ".join(each.text.split()), each.heading or None, where)
                 spot = Spot(path, each.line_start, each.line_end, each.text)
@@ -414,7 +414,7 @@ class Checkout:
             return ""
 
 
-def lost(data: bytes, path: str, *, checkout: Checkout) -> list[Flaw]:
+def find_stale(data: bytes, path: str, *, checkout: Checkout) -> list[Flaw]:
     """Return what a file names and its project does not have, by line (from 1) and name.
 
     `path` is relative to the checkout's root. Raises `NotText`, `FileTooLarge`.
@@ -451,7 +451,7 @@ class _Mentions:
             return
         text = _PATTERNS["comment"].sub("", text)
         self._come_to(text)
-        for name in imports([text]) if "@" in text else ():
+        for name in find_imports([text]) if "@" in text else ():
             if name.endswith(".md") or self._checkout.owns(name, beside=self._beside):
                 yield from self._path(name)
         if not self._is_hypothetical(text):

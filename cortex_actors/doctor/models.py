@@ -132,7 +132,7 @@ def cancel(home: Home) -> Answer:
     return {"cancelled": asdict(found)}
 
 
-def answering(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_active(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Tell which model answers, and which one is on its way."""
     now, next_ = active(opened), coming(opened)
     if now is None:
@@ -144,10 +144,10 @@ def answering(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
         yield note("model", text, mend="cortex model migration shows how far it is")
 
 
-def model_files(patient: Patient) -> Iterator[Diagnosis]:
+def check_files(patient: Patient) -> Iterator[Diagnosis]:
     """Compare every compiled model's files with the hashes in its manifest (100 ms a model)."""
     folder = patient.home.models
-    wrong = manifest.damaged(folder)
+    wrong = manifest.list_damaged(folder)
     for name, why in wrong.items():
         if name == patient.model:
             yield error("model files", why, mend="cortex model prepare")
@@ -157,7 +157,7 @@ def model_files(patient: Patient) -> Iterator[Diagnosis]:
         yield from _used(patient)
 
 
-def configured(patient: Patient) -> Iterator[Diagnosis]:
+def check_settings(patient: Patient) -> Iterator[Diagnosis]:
     """Compare the settings with the model that answers: the ledger decides, whatever they say."""
     found = chosen(patient.home.ledger)
     said = patient.settings.embedding
@@ -220,7 +220,7 @@ _RENEWED = "nothing: another is being built from the stored vectors, and exact s
 _REPAIR = "cortex doctor --repair begins another from the stored vectors"
 
 
-async def compared(
+async def compare_index(
     verify: Callable[[], Awaitable[IndexVerdict]], *, renews: bool
 ) -> list[Diagnosis]:
     """Return what a verification of the index finds.
@@ -248,7 +248,7 @@ async def compared(
     return [warning(CONTENT, verdict.text, mend=BEGINS, repair=Repair.INDEX)]
 
 
-def lost(place: GenerationPlace) -> Diagnosis | None:
+def check_folder(place: GenerationPlace) -> Diagnosis | None:
     """Return that the folder of the generation that answers is gone, or empty; None if it is not.
 
     Its files stay open until the daemon ends, so every comparison still finds it good. A generation

@@ -205,7 +205,7 @@ KNOWN = {each.id: each for each in BUILT_IN}
 DEFAULT = KNOWN["CLAUDE"]
 
 
-def unknown(name: str, *, at: int = 0) -> Agent:
+def describe_unknown(name: str, *, at: int = 0) -> Agent:
     """Return how an agent is seen that has no profile of its own: as the original described it.
 
     Of most that is the id alone. `at` is since when it is known here.
@@ -213,7 +213,7 @@ def unknown(name: str, *, at: int = 0) -> Agent:
     return replace(KNOWN.get(name) or Agent(name, name, name[0]), registered_at=at)
 
 
-def checked(agent: Agent) -> Agent:
+def validate_profile(agent: Agent) -> Agent:
     """Return a profile that may be shown anywhere, tidied; raises `BadInput`."""
     if not (
         agent.color[:1] == "#" and len(agent.color) == len(GREY) and {*agent.color[1:]} <= _HEX

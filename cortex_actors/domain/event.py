@@ -175,7 +175,7 @@ class Custom(Payload):
 P = TypeVar("P", bound=Payload)
 
 
-def typed(kind: type[P], given: Mapping[str, object]) -> P:
+def parse_payload(kind: type[P], given: Mapping[str, object]) -> P:
     """Return a payload of that kind from JSON fields.
 
     Raises `BadInput` naming the field that is missing, unknown or of the wrong type.
@@ -193,8 +193,8 @@ def typed(kind: type[P], given: Mapping[str, object]) -> P:
         raise BadInput(f"the field {min(needed)!r} is missing; it takes {_listed(hints)}") from None
 
 
-def plain(payload: Payload) -> dict[str, Any]:
-    """Return a payload as JSON fields; `typed` is the way back."""
+def dump_payload(payload: Payload) -> dict[str, Any]:
+    """Return a payload as JSON fields; `parse_payload` is the way back."""
     if isinstance(payload, Custom):
         return dict(payload.body)
     # Not `fields`: each durable event comes by here, and a kind has no fields but its own.

@@ -73,12 +73,12 @@ class RankedHit:
 PLACES: Final = 3
 
 
-def lines_of(first: int | None, last: int | None) -> str:
+def format_lines(first: int | None, last: int | None) -> str:
     """Return the numbers of lines in a file: one, or the first and the last of several."""
     return f"{first}" if first == last else f"{first}-{last}"
 
 
-def marked(section: Mapping[str, Any]) -> list[tuple[bool, str]]:
+def mark_lines(section: Mapping[str, Any]) -> list[tuple[bool, str]]:
     """Return the lines of a section that is shown, each with whether a found statement is on it."""
     found, at = [], 0
     for line in section["text"].split("\n"):
@@ -88,7 +88,7 @@ def marked(section: Mapping[str, Any]) -> list[tuple[bool, str]]:
     return found
 
 
-def also(extra: Mapping[str, Any]) -> list[str]:
+def list_other_places(extra: Mapping[str, Any]) -> list[str]:
     """Return the line that names the other places of an answer; none where there is only one."""
     places = extra.get("also") or []
     more = [f"and {len(places) - PLACES} more"] if len(places) > PLACES else []
@@ -192,14 +192,14 @@ WELL, WRONG, DAMAGED = 0, 1, 70
 _ORDER = tuple(Severity)
 
 
-def worst(found: Iterable[Diagnosis]) -> Severity:
+def find_worst(found: Iterable[Diagnosis]) -> Severity:
     """Return the greatest severity among some diagnoses; ok for none."""
     return max((each.severity for each in found), key=_ORDER.index, default=Severity.OK)
 
 
-def exit_code(found: Iterable[Diagnosis]) -> int:
+def choose_exit_code(found: Iterable[Diagnosis]) -> int:
     """Return what the command ends with: notes are no reason to fail."""
     diagnoses = list(found)
     if any(each.damaged for each in diagnoses):
         return DAMAGED
-    return WELL if _ORDER.index(worst(diagnoses)) <= _ORDER.index(Severity.NOTE) else WRONG
+    return WELL if _ORDER.index(find_worst(diagnoses)) <= _ORDER.index(Severity.NOTE) else WRONG

@@ -171,12 +171,12 @@ class InsightSource:
         )
 
 
-def section_hash(content: str) -> str:
+def hash_section(content: str) -> str:
     """Return the SHA-256 of the trimmed text's UTF-8 bytes: equal sections are one insight."""
     return hashlib.sha256(content.strip().encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def statement_hash(text: str) -> str:
+def hash_statement(text: str) -> str:
     """Return the SHA-256 of a statement in normal form C, its white space collapsed.
 
     So neither a line break nor how an accent is written makes two insights of one.

@@ -236,7 +236,7 @@ class CrumbRecord:
         return "\n".join((self.summary, *parts))
 
 
-def default_type(unfinished: object) -> CrumbType:
+def choose_type(unfinished: object) -> CrumbType:
     """Return the default type of a crumb: a task if something is unfinished."""
     return CrumbType.TASK if unfinished else CrumbType.ORIENTATION
 
@@ -288,10 +288,10 @@ class Passage:
     @property
     def index(self) -> str:
         """The collection of the vector index that it lies in."""
-        return index_of(self.collection, self.place)
+        return name_index(self.collection, self.place)
 
 
-def index_of(collection: str, place: SearchPlace) -> str:
+def name_index(collection: str, place: SearchPlace) -> str:
     """Return the collection of the vector index that passages of that place lie in."""
     return collection + PAIRED if place is SearchPlace.PAIRED else collection
 

@@ -103,7 +103,7 @@ def principle_id(content_hash: str) -> str:
     return f"pri_{content_hash[:ID_DIGITS]}"
 
 
-def of_insight(insight_id: str) -> str:
+def derive_id(insight_id: str) -> str:
     """Return the id of the principle that has an insight's words: both are made of their hash."""
     return f"pri_{insight_id.removeprefix('ins_')}"
 

@@ -105,7 +105,7 @@ def innermost(projects: Iterable[Project], path: str) -> Project | None:
     return max(holding, key=lambda each: len(each.root), default=None)
 
 
-def around(projects: Iterable[Project], folder: str) -> list[Project]:
+def find_around(projects: Iterable[Project], folder: str) -> list[Project]:
     """Return the projects that hold a folder, given by its real path, or lie below it."""
     return [
         each
@@ -114,7 +114,7 @@ def around(projects: Iterable[Project], folder: str) -> list[Project]:
     ]
 
 
-def pruned(relative_path: str) -> bool:
+def is_pruned(relative_path: str) -> bool:
     """Tell whether a file, given its path from the root, lies in a folder that is never read."""
     return not PRUNED.isdisjoint(posixpath.dirname(relative_path).split("/"))
 

@@ -21,10 +21,10 @@ import numpy as np
 from cortex_actors.embedding.provider import (
     Row,
     Vectors,
-    digest,
+    collect_rows,
+    hash_text,
     require_model,
     require_texts,
-    rows_of,
 )
 from cortex_actors.errors import CortexError
 from cortex_actors.runtime.actor import AsyncioActor, deferred
@@ -152,7 +152,7 @@ class Cache(AsyncioActor):
         texts = tuple(texts)
         require_model(self._provider, model)
         require_texts(texts)
-        keys = {text: digest(text) for text in texts}
+        keys = {text: hash_text(text) for text in texts}
         rows: dict[str, Outcome] = {}
         for text, key in keys.items():
             if (row := self._rows.get((self._provider.model_id, key))) is not None:
@@ -172,7 +172,7 @@ class Cache(AsyncioActor):
                     self._counts["embedded"] += 1
         if not texts:
             return np.empty((0, self._provider.dimension), dtype=np.float32)
-        return rows_of(texts, [rows[text] for text in texts])
+        return collect_rows(texts, [rows[text] for text in texts])
 
     def describe(self) -> EmbedderInfo:
         """Return what embeds, and the counters since this actor started."""

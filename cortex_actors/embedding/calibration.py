@@ -55,12 +55,12 @@ MAKING, REPLACED = ".making-", ".replaced-"
 NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
-def begin(models: Path) -> Path:
+def begin_bench(models: Path) -> Path:
     """Return a new folder to make a model in; what killed makers left is swept away first.
 
     The caller holds the lock of `models`. Raises `CompileNoRoom`, `CompileFailed`.
     """
-    with disk(models):
+    with explain_disk(models):
         models.mkdir(mode=MODE, parents=True, exist_ok=True)
         for pattern in (f"{MAKING}*", f"{REPLACED}*"):
             for folder in models.glob(pattern):
@@ -77,25 +77,25 @@ def install(
     damaged one that it replaces. Damaged forms of the same source are deleted, because they would
     never be read again. Raises `CompileNoRoom`, `CompileFailed`.
     """
-    with disk(bench.parent):
+    with explain_disk(bench.parent):
         hashes = {name: manifests.hash_of(bench / name) for name in manifests.FILES}
         digits = hashes[manifests.ONNX][: manifests.ID_DIGITS]
         model_id = f"{source}+{manifests.WeightKind(facts['kind'])}-{digits}"
         own = {"source": source, "source_hash": source_hash, "hashes": hashes, "made_at": at}
-        manifest = manifests.manifest_of({**facts, **own, "model_id": model_id})
+        manifest = manifests.parse_manifest({**facts, **own, "model_id": model_id})
         manifests.write(bench, manifest)
         for path in (*(bench / name for name in (*manifests.FILES, manifests.MANIFEST)), bench):
             sync(path)
         _move(bench, bench.parent / manifest.model_id)
         sync(bench.parent)
-        for name in manifests.damaged(bench.parent):
+        for name in manifests.list_damaged(bench.parent):
             if name.startswith(f"{source}+"):
                 shutil.rmtree(bench.parent / name, ignore_errors=True)
     return manifest
 
 
 @contextmanager
-def disk(folder: Path) -> Iterator[None]:
+def explain_disk(folder: Path) -> Iterator[None]:
     """Turn what a disk may refuse into what it means here."""
     try:
         yield
@@ -137,7 +137,7 @@ def texts() -> list[str]:
 
     They are our own and part of the package, so that a model is judged the same everywhere.
     """
-    return kept_texts(files(__package__))
+    return load_kept_texts(files(__package__))
 
 
 def measure(float_rows: Vectors, compiled_rows: Vectors) -> manifests.QualityGates:
@@ -145,9 +145,9 @@ def measure(float_rows: Vectors, compiled_rows: Vectors) -> manifests.QualityGat
     ours, theirs = compiled_rows @ compiled_rows.T, float_rows @ float_rows.T
     pairs = np.triu_indices(len(float_rows), k=1)
     return manifests.QualityGates(
-        mean_cosine=float(np.mean(cosines(float_rows, compiled_rows))),
-        spearman=spearman(theirs[pairs], ours[pairs]),
-        overlap=overlap(theirs, ours),
+        mean_cosine=float(np.mean(compute_cosines(float_rows, compiled_rows))),
+        spearman=compute_spearman(theirs[pairs], ours[pairs]),
+        overlap=compute_overlap(theirs, ours),
     )
 
 
@@ -164,18 +164,18 @@ def missed(gates: manifests.QualityGates) -> str:
     )
 
 
-def cosines(one: Vectors, other: Vectors) -> NDArray[np.float64]:
+def compute_cosines(one: Vectors, other: Vectors) -> NDArray[np.float64]:
     """Return the cosine of each row of one with the same row of the other, both of unit length."""
     products: NDArray[np.float64] = np.einsum("ij,ij->i", one, other, dtype=np.float64)
     return products
 
 
-def spearman(one: NDArray[np.floating], other: NDArray[np.floating]) -> float:
+def compute_spearman(one: NDArray[np.floating], other: NDArray[np.floating]) -> float:
     """Return Spearman's rank correlation; equal values share the mean of their ranks."""
     return float(np.corrcoef(_ranks(one), _ranks(other))[0, 1])
 
 
-def overlap(
+def compute_overlap(
     one: NDArray[np.floating], other: NDArray[np.floating], nearest: int = NEAREST
 ) -> float:
     """Return the share of each text's nearest others that two matrices of similarity agree on."""
@@ -219,7 +219,7 @@ def cut(tokenizer: Path, texts: Sequence[str], *, max_tokens: int) -> list[str]:
     return list(map(fitting, texts))
 
 
-def rows(folder: Path, manifest: manifests.ModelForm, texts: Sequence[str]) -> Vectors:
+def embed_texts(folder: Path, manifest: manifests.ModelForm, texts: Sequence[str]) -> Vectors:
     """Return the unit vectors that a model makes of texts, on every core."""
     runner = Runner(folder, manifest)
     threads = os.cpu_count() or 1
@@ -229,7 +229,7 @@ def rows(folder: Path, manifest: manifests.ModelForm, texts: Sequence[str]) -> V
     return runner.end(begun, made, texts=len(texts))
 
 
-def kept_texts(folder: Path | Traversable) -> list[str]:
+def load_kept_texts(folder: Path | Traversable) -> list[str]:
     """Return the texts that a model was compared on."""
     lines = (folder / manifests.TEXTS).read_text(encoding="utf-8").splitlines()
     return [json.loads(line) for line in lines]

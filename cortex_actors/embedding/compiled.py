@@ -26,13 +26,13 @@ from cortex_actors.embedding import manifest as manifests
 from cortex_actors.embedding.provider import (
     KeptProvider,
     ProviderState,
-    checked,
-    refusal,
+    check_rows,
+    explain_refusal,
     require_texts,
 )
-from cortex_actors.embedding.tokens import TokenPiece, WordPieces, micro_batches, pooled
+from cortex_actors.embedding.tokens import TokenPiece, WordPieces, make_batches, pool_rows
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
-from cortex_actors.runtime.child import cores
+from cortex_actors.runtime.child import count_cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,7 +95,7 @@ class Runner:
         except ValueError as error:
             raise BadInput(f"{error}; change or leave out that text") from error
         lengths = [len(piece.ids) for piece in pieces]
-        return Begun(pieces, micro_batches(lengths, budget=budget, threads=threads))
+        return Begun(pieces, make_batches(lengths, budget=budget, threads=threads))
 
     def run(self, begun: Begun, batch: Sequence[int]) -> NDArray[np.float32]:
         """Return the raw rows of one micro-batch.
@@ -131,7 +131,7 @@ class Runner:
             rows[batch] = some
         owners = [piece.owner for piece in begun.pieces]
         weights = [piece.weight for piece in begun.pieces]
-        return checked(pooled(rows, owners, weights, texts=texts), texts, dimension=dimension)
+        return check_rows(pool_rows(rows, owners, weights, texts=texts), texts, dimension=dimension)
 
     def _input(self, name: str, ids: Sequence[Sequence[int]]) -> NDArray[np.int64]:
         """Return one of the model's inputs, padded to the longest row."""
@@ -320,7 +320,7 @@ class CompiledProvider(KeptProvider):
     ) -> None:
         super().__init__(clock)
         self._folder, self._manifest = folder, manifest
-        self._limit = threads or cores()
+        self._limit = threads or count_cores()
         self._budget = batch_tokens
         self._lanes: ThreadLanes | None = None
         self._runner: Runner | None = None
@@ -350,7 +350,7 @@ class CompiledProvider(KeptProvider):
         are quantised by row (`rowwise.py`), and only the order of pooling's sums is left.
         """
         require_texts(texts)
-        error, runner, lanes = refusal(self), self._runner, self._lanes
+        error, runner, lanes = explain_refusal(self), self._runner, self._lanes
         if error is not None or runner is None or lanes is None:
             raise error or EmbedderDown(f"the embedding model {self.model_id} is closed")
         if not texts:

@@ -20,7 +20,7 @@ from cortex_actors.embedding import calibration
 from cortex_actors.embedding import manifest as refusals
 from cortex_actors.embedding.manifest import Manifest, compiled
 from cortex_actors.embedding.torch_child import PROGRESS
-from cortex_actors.home import private, weights_hash
+from cortex_actors.home import hash_weights, open_private
 from cortex_actors.process.lock import take_lock
 from cortex_actors.runtime.child import ChildHandlerError, ChildProcess
 
@@ -96,7 +96,7 @@ async def _found_or_made(
         found = await _finished(compiled, folder, model.model_id)
         if found is not None:
             return found[1]
-        bench = await _finished(calibration.begin, folder)
+        bench = await _finished(calibration.begin_bench, folder)
         try:
             facts = await _built(model, bench, clock=clock, say=say, child=child)
             say("moving the compiled model to its place")
@@ -114,12 +114,12 @@ def _installed(model: Model, bench: Path, facts: dict[str, Any], at: int) -> Man
         )
     manifest = calibration.install(
         bench,
-        {**facts, "versions": refusals.versions()},
+        {**facts, "versions": refusals.list_versions()},
         source=model.model_id,
-        source_hash=weights_hash(model.folder),
+        source_hash=hash_weights(model.folder),
         at=at,
     )
-    refusals.forget(bench.parent, model.model_id)
+    refusals.forget_refusal(bench.parent, model.model_id)
     return manifest
 
 
@@ -158,7 +158,7 @@ async def _refusal(
             f"{model.model_id} was not compiled ({error.kind}: {said}); see `cortex daemon logs`, "
             "then try again: cortex model prepare"
         )
-    remember = partial(refusals.remember, folder, model.model_id, said, at=clock.now())
+    remember = partial(refusals.remember_refusal, folder, model.model_id, said, at=clock.now())
     await _finished(remember)
     return errors.NotCompilable(
         f"{model.model_id} has no compiled form: {said}. It is used in its float form, slower; "
@@ -180,10 +180,10 @@ async def _alone(folder: Path, *, clock: Clock, say: Say) -> AsyncIterator[None]
 
 def _opened(folder: Path, held: ExitStack) -> int:
     """Open the lock's file, which `held` closes: the kernel closes it however we end."""
-    with calibration.disk(folder):
+    with calibration.explain_disk(folder):
         folder.mkdir(mode=calibration.MODE, parents=True, exist_ok=True)
         # No child inherits it, as Python's descriptors are.
-        descriptor = private(folder / LOCK, os.O_RDWR | os.O_CREAT)
+        descriptor = open_private(folder / LOCK, os.O_RDWR | os.O_CREAT)
     held.callback(os.close, descriptor)
     return descriptor
 

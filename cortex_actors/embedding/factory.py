@@ -37,7 +37,7 @@ from cortex_actors.embedding.provider import (
     Provider,
     ProviderState,
     Vectors,
-    checked,
+    check_rows,
     require_texts,
 )
 from cortex_actors.embedding.torch_provider import SentenceProvider
@@ -133,7 +133,7 @@ class HashingProvider(_AtOnce):
 
     def _rows(self, texts: Sequence[str]) -> Vectors:
         rows = np.array([_row(text, self.dimension) for text in texts], dtype=np.float64)
-        return checked(
+        return check_rows(
             rows.reshape(len(texts), self.dimension), len(texts), dimension=self.dimension
         )
 
@@ -302,7 +302,7 @@ PROVIDERS = ("sentence-transformers", "openai", "hashing")
 WIDEST = 8_192
 
 
-def provider_for(
+def make_provider(
     settings: EmbeddingSettings,
     clock: Clock,
     *,
@@ -339,7 +339,7 @@ def provider_for(
                 return HashingProvider(DIMENSION)
             if width.isascii() and width.isdecimal() and 1 <= int(width[:9]) <= WIDEST:
                 return HashingProvider(int(width[:9]))
-            return no_hashing(name)
+            return refuse_hashing(name)
         case "openai":
             dimension = 0 if chosen is None else chosen.dimension
             return OpenAIProvider(name, clock, settings=settings, dimension=dimension)
@@ -368,7 +368,7 @@ def is_hashing(name: str) -> bool:
     return name == _PLAIN or name.removeprefix(_HASHING) != name
 
 
-def no_hashing(name: str) -> AbsentProvider:
+def refuse_hashing(name: str) -> AbsentProvider:
     """Return the provider of a hashing model that cannot be."""
     return AbsentProvider(
         name,
@@ -395,7 +395,7 @@ def report(models: Path, model_id: str, *, provider: str, compiles: bool) -> dic
     form = "float" if provider == COMPILES else provider
     if is_compiled(model_id):
         form = model_id.rpartition("+")[2].partition("-")[0]
-    damaged = manifests.damaged(models)
+    damaged = manifests.list_damaged(models)
     wrong = {name: why for name, why in damaged.items() if source_of(name) == source}
     is_lost = is_compiled(model_id) and not (models / model_id).exists()
     if is_lost:
@@ -421,7 +421,7 @@ def _why(
     """Return why a model has no compiled form that can be used."""
     if provider != COMPILES:
         return f"only models of {COMPILES} are compiled"
-    if reason := manifests.refused(models, source):
+    if reason := manifests.find_refusal(models, source):
         return reason
     if wrong:
         return "it is damaged or not there, and has to be made again"

@@ -109,7 +109,7 @@ class Manifest(ModelForm):
     made_at: int
 
 
-def manifest_of(content: Mapping[str, Any]) -> Manifest:
+def parse_manifest(content: Mapping[str, Any]) -> Manifest:
     """Return a manifest of its values in JSON; raises `KeyError`, `TypeError` or `ValueError`."""
     found = Manifest(**content)
     gates = QualityGates(**content["gates"])
@@ -163,7 +163,7 @@ def by_id(models: Path, model_id: str) -> tuple[Path, Manifest] | None:
     return (folder, manifest) if manifest.model_id == model_id else None
 
 
-def damaged(models: Path) -> dict[str, str]:
+def list_damaged(models: Path) -> dict[str, str]:
     """Return the folders that are no usable models, and what is wrong with each."""
     wrong = {}
     for folder in _folders(models):
@@ -206,7 +206,7 @@ def _unsealed(path: Path) -> Manifest:
     if not isinstance(content, dict) or seal != _seal(content):
         raise _Damaged(f"{path.name} was changed after it was written")
     try:
-        return manifest_of(content)
+        return parse_manifest(content)
     except (KeyError, TypeError, ValueError) as error:
         raise _Damaged(f"{MANIFEST} does not say what it should ({error})") from error
 
@@ -234,7 +234,7 @@ def _compare(path: Path, expected: str) -> None:
 MAKERS = ("onnx", "onnxruntime", "sentence-transformers", "tokenizers", "torch", "transformers")
 
 
-def versions() -> dict[str, str]:
+def list_versions() -> dict[str, str]:
     """Return the installed versions of what makes a compiled model; nothing is imported."""
     found = {"cortex-actors": __version__}
     for package in MAKERS:
@@ -243,30 +243,30 @@ def versions() -> dict[str, str]:
     return found
 
 
-def remember(models: Path, source: str, reason: str, *, at: int) -> None:
+def remember_refusal(models: Path, source: str, reason: str, *, at: int) -> None:
     """Keep why a model was refused, at a time in UTC microseconds.
 
     A disk that does not take it costs one more attempt.
     """
-    content = {"source": source, "reason": reason, "versions": versions(), "at": at}
+    content = {"source": source, "reason": reason, "versions": list_versions(), "at": at}
     with suppress(OSError):
         write_private(_path(models, source), json.dumps(content, indent=2) + "\n")
 
 
-def forget(models: Path, source: str) -> None:
+def forget_refusal(models: Path, source: str) -> None:
     """Drop a note, if there is one: the model has a compiled form after all."""
     with suppress(OSError):
         _path(models, source).unlink(missing_ok=True)
 
 
-def refused(models: Path, source: str) -> str | None:
+def find_refusal(models: Path, source: str) -> str | None:
     """Return why a float model has no compiled form; None when that is not known.
 
     Blocks for a moment: it reads some small files.
     """
     try:
         found = json.loads(_path(models, source).read_text(encoding="utf-8"))
-        is_current = found["source"] == source and found["versions"] == versions()
+        is_current = found["source"] == source and found["versions"] == list_versions()
         return str(found["reason"]) if is_current else None
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return None

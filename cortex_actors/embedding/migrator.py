@@ -28,7 +28,7 @@ from cortex_actors import errors
 from cortex_actors.clock import DAY, Clock
 from cortex_actors.embedding.factory import PROVIDERS, Doing, Info, Making, is_compiled, source_of
 from cortex_actors.embedding.models import GIVE, PACKAGED, PUBLISHER, locate
-from cortex_actors.embedding.provider import Provider, ProviderState, Row, refusal
+from cortex_actors.embedding.provider import Provider, ProviderState, Row, explain_refusal
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
@@ -124,7 +124,7 @@ class Migration:
 
     async def _next(self, table: str, after: int) -> list[WaitingText]:
         """Return the texts of the next unit."""
-        of = partial(embeddings.without, model_id=self.model.model_id, of=table)
+        of = partial(embeddings.list_without, model_id=self.model.model_id, of=table)
         query = partial(of, after=after, limit=TEXTS)
         found = await self._records.read(query)
         room, taken = CHARACTERS, 0
@@ -162,7 +162,7 @@ class Migration:
 
         Raises `EmbedderDown` when the provider cannot embed at all.
         """
-        if error := refusal(self._provider):
+        if error := explain_refusal(self._provider):
             raise error
         try:
             rows = await self._provider.embed([text for _, text in texts])
@@ -319,7 +319,7 @@ class Migrator(AsyncioActor):
     async def prune(self) -> dict[str, int]:
         """Forget the vectors of every model that neither answers nor comes; return how many."""
         found = await self._records.read(lambda c: [each.model_id for each in models.retired(c)])
-        found += await self._records.read(models.strangers)
+        found += await self._records.read(models.list_strangers)
         return {each: await self._forget(each) for each in found}
 
     def prepare(self) -> None:

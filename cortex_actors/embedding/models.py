@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import ModelMissing
-from cortex_actors.home import fingerprint, weights
+from cortex_actors.home import compute_fingerprint, list_weights
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,7 +81,7 @@ def _found(name: str) -> Model:
         raise _Unfound(
             f"there is no folder {folder.absolute()} and no package brings a model so named"
         )
-    return _model(f"{folder.resolve().name}@{fingerprint(folder)}", folder)
+    return _model(f"{folder.resolve().name}@{compute_fingerprint(folder)}", folder)
 
 
 def _packaged(package: str, inside: str) -> Path:
@@ -96,7 +96,7 @@ def _packaged(package: str, inside: str) -> Path:
 
 def _model(model_id: str, folder: Path) -> Model:
     """Return what the folder's files say; `_Unfound` when they are not those of a model."""
-    if not any(weights(folder)):
+    if not any(list_weights(folder)):
         raise _Unfound(f"the folder {folder} holds no *.safetensors or pytorch_model.bin")
     try:
         return Model(model_id, folder.absolute(), _dimension(folder), _max_tokens(folder))

@@ -22,11 +22,11 @@ from cortex_actors import errors
 from cortex_actors.embedding.provider import (
     KeptProvider,
     ProviderState,
-    checked,
-    refusal,
+    check_rows,
+    explain_refusal,
     require_texts,
 )
-from cortex_actors.embedding.tokens import pooled, split_text
+from cortex_actors.embedding.tokens import pool_rows, split_text
 from cortex_actors.endpoint.client import (
     LONGEST_CALL,
     LOOK_AGAIN,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from cortex_actors.sections import EmbeddingSettings
 
 
-def rows_of(answer: HttpReply, *, texts: int, endpoint: Endpoint) -> tuple[Vectors, int]:
+def read_rows(answer: HttpReply, *, texts: int, endpoint: Endpoint) -> tuple[Vectors, int]:
     """Return the vectors of a good answer in the order of the texts, and the tokens it counted.
 
     Raises `EndpointDown` for what is no list of vectors with the numbers 0 to `texts` - 1, each of
@@ -187,7 +187,7 @@ class OpenAIProvider(KeptProvider):
         that it still takes others.
         """
         require_texts(texts)
-        if error := refusal(self):
+        if error := explain_refusal(self):
             raise error
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
@@ -226,7 +226,7 @@ class OpenAIProvider(KeptProvider):
             return np.concatenate(rows)
         owners = [number for number, each in enumerate(split) for _ in each]
         weights = [_tokens(piece) for piece in pieces]
-        return pooled(np.concatenate(rows), owners, weights, texts=len(texts))
+        return pool_rows(np.concatenate(rows), owners, weights, texts=len(texts))
 
     async def _split(self, texts: Sequence[str]) -> list[list[str]]:
         """Return the pieces of each text; cutting up a long one takes a thread some 0.3 s."""
@@ -253,7 +253,7 @@ class OpenAIProvider(KeptProvider):
         """Return the checked rows of one request."""
         client = self._required()
         document = {"model": self._model, "input": list(pieces), "encoding_format": "float"}
-        read = partial(rows_of, texts=len(pieces), endpoint=client.endpoint)
+        read = partial(read_rows, texts=len(pieces), endpoint=client.endpoint)
         most = MORE_BYTES + len(pieces) * ROW_BYTES
         try:
             with _as_embedder():
@@ -270,7 +270,7 @@ class OpenAIProvider(KeptProvider):
                 "(embedding.dimension, if set, must say the new number)"
             )
         self.dimension = width
-        return checked(rows, len(pieces), dimension=width)
+        return check_rows(rows, len(pieces), dimension=width)
 
     async def _probe(self) -> None:
         """Embed a word; raises `ModelMissing` when the endpoint refuses even that."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, TypeAlias
 
 from cortex_actors.embedding.provider import (
     ProviderState,
-    refusal,
+    explain_refusal,
     require_model,
     require_texts,
 )
@@ -222,7 +222,7 @@ class Pool(AsyncioActor):
         """Wait for a model that is loading or being restarted; raise why there is none."""
         if self._provider.state in ON_ITS_WAY and patience > 0:
             await within(self._clock, patience, self._up())
-        if error := refusal(self._provider):
+        if error := explain_refusal(self._provider):
             raise error
 
     async def _up(self) -> None:

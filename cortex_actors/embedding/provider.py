@@ -183,7 +183,7 @@ def unit(rows: NDArray[np.floating]) -> Vectors:
     return scaled
 
 
-def checked(rows: NDArray[np.floating], texts: int, *, dimension: int) -> Vectors:
+def check_rows(rows: NDArray[np.floating], texts: int, *, dimension: int) -> Vectors:
     """Return a provider's rows as unit vectors, once they are known to be vectors.
 
     Raises `EmbedderDown` when their number or dimension is wrong, because then no row can be
@@ -204,7 +204,7 @@ def checked(rows: NDArray[np.floating], texts: int, *, dimension: int) -> Vector
     return unit(rows)
 
 
-def refusal(provider: Provider) -> errors.EmbedderDown | None:
+def explain_refusal(provider: Provider) -> errors.EmbedderDown | None:
     """Return the error that says why the provider cannot embed now; None when it can."""
     if provider.state is ProviderState.READY:
         return None
@@ -263,7 +263,7 @@ def _refusal(text: object) -> str:
     return ""
 
 
-def digest(text: str) -> bytes:
+def hash_text(text: str) -> bytes:
     """Return the SHA-256 of a text's UTF-8 bytes: its key in the cache and in the ledger."""
     return sha256(text.encode()).digest()
 
@@ -272,7 +272,7 @@ def digest(text: str) -> bytes:
 Outcome: TypeAlias = Row | errors.CortexError
 
 
-def rows_of(texts: Sequence[str], outcomes: Sequence[Outcome]) -> Vectors:
+def collect_rows(texts: Sequence[str], outcomes: Sequence[Outcome]) -> Vectors:
     """Return one row a text of a request that has at least one.
 
     Raises, in an exception of this caller's own, what kept it from being answered in full: first

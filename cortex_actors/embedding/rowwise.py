@@ -35,7 +35,7 @@ _STEP, _ZERO, _LEAST = "by_row_step", "by_row_zero", "by_row_least"
 _DOMAIN = "com.microsoft"
 
 
-def by_row(source: Path, target: Path) -> None:
+def quantise_rows(source: Path, target: Path) -> None:
     """Write the quantised model in `source` with activations quantised by row to `target`.
 
     Raises `ValueError` when the graph holds no, or other, quantised products than

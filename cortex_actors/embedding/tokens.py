@@ -79,7 +79,7 @@ class Window:
     tokens: int
 
 
-def windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[Window]:
+def cut_windows(text: str, offsets: Sequence[tuple[int, int]], room: int) -> list[Window]:
     """Cut a text into windows of at most `room` tokens; at least one, together the whole text.
 
     `offsets` are the letters of each token, in order, without the special tokens. Tokens that share
@@ -110,7 +110,7 @@ def split_text(text: str, limit: int, count: Callable[[str], int]) -> list[str]:
     return [*pieces, text[begin:]]
 
 
-def pooled(
+def pool_rows(
     rows: NDArray[np.floating], owners: Sequence[int], weights: Sequence[int], *, texts: int
 ) -> Vectors:
     """Return a vector for each text: the mean of its windows' vectors by their tokens.
@@ -253,7 +253,7 @@ class WordPieces:
         """
         marks = zip(whole.offsets, whole.special_tokens_mask, strict=True)
         offsets = [place for place, special in marks if not special]
-        parts = [text[each.start : each.end] for each in windows(text, offsets, room)]
+        parts = [text[each.start : each.end] for each in cut_windows(text, offsets, room)]
         for part, encoded in zip(parts, self._encoded(parts), strict=True):
             if len(encoded) <= self.max_tokens or len(part) <= 1 or room <= 1:
                 yield self._piece(owner, part, encoded)
@@ -273,7 +273,7 @@ class WordPieces:
             raise ValueError(f"the tokeniser cannot read a text: {error}") from error
 
 
-def micro_batches(lengths: Sequence[int], *, budget: int, threads: int) -> list[list[int]]:
+def make_batches(lengths: Sequence[int], *, budget: int, threads: int) -> list[list[int]]:
     """Return the numbers of the pieces in batches of at most `budget` tokens, padding included.
 
     A piece that is longer than that is alone. The longest come first, so that no thread begins with
@@ -319,11 +319,11 @@ class Counter:
                 self._is_read = True
                 self._read()
         if self._tokens is None:
-            return estimate(text)
+            return estimate_tokens(text)
         try:
             return self._tokens.count(text) - self._special
         except ValueError:  # half a surrogate pair, which no tokeniser takes
-            return estimate(text)
+            return estimate_tokens(text)
 
     def _read(self) -> None:
         """Read the shipped tokeniser, if there is one."""
@@ -335,7 +335,7 @@ class Counter:
             log.warning("tokens are estimated, %d characters each: %s", CHARACTERS, error)
 
 
-def estimate(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Return about how many tokens a text has, where no tokeniser tells."""
     plain = sum(each.isascii() for each in text)
     return -(-plain // CHARACTERS) + len(text) - plain
@@ -372,7 +372,7 @@ _BERT: Final = {"WordPiece", "BertPreTokenizer", "BertNormalizer"}
 _ID: Final = "q"
 
 
-def word_pieces(folder: Path | None) -> Pieces | None:
+def load_pieces(folder: Path | None) -> Pieces | None:
     """Return the pieces of the compiled model in a folder (blocks: it reads the model's file).
 
     None where there is no such model, or none with a table that is understood.
@@ -380,7 +380,7 @@ def word_pieces(folder: Path | None) -> Pieces | None:
     if folder is None:
         return None
     try:
-        return Pieces(_vectors(folder / ONNX), cutter(folder / TOKENIZER))
+        return Pieces(_vectors(folder / ONNX), make_cutter(folder / TOKENIZER))
     except (ImportError, OSError, ValueError, LookupError) as error:
         log.warning("turns of conversations are not compared by pieces: %s", error)
         return None
@@ -405,7 +405,7 @@ def compress(rows: NDArray[Any], zero: int = 0) -> NDArray[np.int8]:
     return np.rint(SCALE * np.concatenate(made)).astype(np.int8)
 
 
-def cutter(path: Path) -> Callable[[str], NDArray[np.int64]]:
+def make_cutter(path: Path) -> Callable[[str], NDArray[np.int64]]:
     """Return what gives the pieces of a text's words by a tokeniser's file, without marks.
 
     What the tokeniser does not know has none. Raises `OSError`, `ValueError`, `ImportError`.

@@ -39,7 +39,7 @@ from cortex_actors.embedding.manifest import (
     QualityGates,
     WeightKind,
 )
-from cortex_actors.embedding.rowwise import by_row
+from cortex_actors.embedding.rowwise import quantise_rows
 from cortex_actors.embedding.tokens import TokenPiece, WordPieces, split_text
 from cortex_actors.errors import NotCompilable
 
@@ -83,7 +83,7 @@ class ModelGraph(torch.nn.Module):  # type: ignore[misc]  # torch is not followe
         return features["sentence_embedding"]
 
 
-def draft_of(model: SentenceTransformer) -> ModelForm:
+def draft_form(model: SentenceTransformer) -> ModelForm:
     """Return what a model says of itself.
 
     Raises `NotCompilable` for a model that cannot become a graph.
@@ -205,9 +205,9 @@ def build(
     model that has no compiled form, or whose graph does not compute the same as the model, and
     `CompileNoRoom`.
     """
-    with calibration.disk(folder.parent):
+    with calibration.explain_disk(folder.parent):
         say("exporting the model")
-        draft = draft_of(model)
+        draft = draft_form(model)
         save_tokenizer(model, to=folder / TOKENIZER)
         fp32, int8 = _form(folder, WeightKind.FP32), _form(folder, WeightKind.INT8)
         export(model, draft, to=fp32 / ONNX)
@@ -250,13 +250,13 @@ def _reference(model: SentenceTransformer, folder: Path, draft: ModelForm) -> Ve
 def _exported(form: Path, draft: ModelForm, reference: Vectors) -> QualityGates:
     """Return how near the exported graph is; raises `NotCompilable` if it is not the same model."""
     try:
-        rows = calibration.rows(form, draft, calibration.kept_texts(form.parent))
+        rows = calibration.embed_texts(form, draft, calibration.load_kept_texts(form.parent))
     except (OSError, MemoryError):
         raise
     except Exception as error:
         # onnxruntime's own classes: an operator it does not have, a shape that only tracing knew.
         raise NotCompilable(f"onnxruntime cannot run its export: {error}") from error
-    worst = float(calibration.cosines(reference, rows).min())
+    worst = float(calibration.compute_cosines(reference, rows).min())
     if not worst > calibration.SAME:
         raise NotCompilable(
             "its export computes something else: a text's two vectors have a cosine of "
@@ -279,11 +279,11 @@ def _quantised(
 
         quantize_dynamic(source / ONNX, plain, per_channel=True, weight_type=QuantType.QInt8)
     try:
-        by_row(plain, form / ONNX)
+        quantise_rows(plain, form / ONNX)
     except ValueError as error:
         return f"the graph cannot be quantised by row: {error}"
     return calibration.measure(
-        reference, calibration.rows(form, draft, calibration.kept_texts(form.parent))
+        reference, calibration.embed_texts(form, draft, calibration.load_kept_texts(form.parent))
     )
 
 
@@ -304,7 +304,7 @@ def _kept(
     return {**asdict(draft), "kind": kind, "gates": asdict(gates), "note": note}
 
 
-def cutter(model: SentenceTransformer) -> tuple[int, Cut]:
+def make_cutter(model: SentenceTransformer) -> tuple[int, Cut]:
     """Return the tokens of a piece, special ones included, and what cuts a model's texts.
 
     0 is a model that reads any number of tokens: it reads every text whole. Cutting returns the

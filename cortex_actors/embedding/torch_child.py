@@ -62,13 +62,13 @@ class Embedder:
         from sentence_transformers import SentenceTransformer  # noqa: PLC0415 - likewise
         from transformers.utils import logging  # noqa: PLC0415 - likewise
 
-        from cortex_actors.embedding.torch_build import cutter  # noqa: PLC0415 - imports numpy
+        from cortex_actors.embedding.torch_build import make_cutter  # noqa: PLC0415 - imports numpy
 
         logging.set_verbosity_error()
         logging.disable_progress_bar()
-        torch.set_num_threads(child.cores())
+        torch.set_num_threads(child.count_cores())
         self._model = SentenceTransformer(self._folder, device="cpu", local_files_only=True)
-        max_tokens, self._cut = cutter(self._model)
+        max_tokens, self._cut = make_cutter(self._model)
         answer = {
             "dimension": self._rows(["warm"]).shape[1],
             "max_tokens": max_tokens,
@@ -80,13 +80,13 @@ class Embedder:
         """Embed texts, those that are longer than a window as the mean of their windows."""
         if self._cut is None:
             raise BadInput(NOT_LOADED)
-        from cortex_actors.embedding.tokens import pooled  # noqa: PLC0415 - imports numpy
+        from cortex_actors.embedding.tokens import pool_rows  # noqa: PLC0415 - imports numpy
 
         texts = json.loads(body)
         pieces = self._cut(texts)
         owners, weights = [piece.owner for piece in pieces], [piece.weight for piece in pieces]
         raw = self._rows([piece.text for piece in pieces])
-        rows = pooled(raw, owners, weights, texts=len(texts))
+        rows = pool_rows(raw, owners, weights, texts=len(texts))
         answer = {
             "dimension": rows.shape[1],
             "tokens": sum(len(piece.ids) for piece in pieces),

@@ -13,8 +13,8 @@ from cortex_actors.embedding.models import Model, locate
 from cortex_actors.embedding.provider import (
     KeptProvider,
     ProviderState,
-    checked,
-    refusal,
+    check_rows,
+    explain_refusal,
     require_texts,
 )
 from cortex_actors.runtime.child import LOAD_TIMEOUT, ChildHandlerError, ChildProcess
@@ -97,7 +97,7 @@ class SentenceProvider(KeptProvider):
         callers keep requests short.
         """
         require_texts(texts)
-        error = refusal(self)
+        error = explain_refusal(self)
         if error is not None or self._child is None:
             raise error or errors.EmbedderDown(f"the embedding model {self.model_id} is closed")
         body = json.dumps(list(texts), ensure_ascii=False).encode()
@@ -105,7 +105,7 @@ class SentenceProvider(KeptProvider):
         self._tokens += int(answer["tokens"])
         self._split += int(answer["split"])
         matrix = np.frombuffer(rows, dtype="<f4").reshape(-1, int(answer["dimension"]))
-        return checked(matrix, len(texts), dimension=self.dimension)
+        return check_rows(matrix, len(texts), dimension=self.dimension)
 
     async def _request(self, child: ChildProcess, body: bytes) -> tuple[dict[str, Any], bytes]:
         deadline = self._timeout * (1 + len(body) // LONG)

@@ -24,7 +24,7 @@ from cortex_actors.endpoint.replies import (
     QuestionRefused,
     endpoint,
     in_time,
-    verdict,
+    judge_answer,
 )
 from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown
 from cortex_actors.runtime.threads import within
@@ -287,7 +287,7 @@ class EndpointClient(KeptConnections["AsyncClient"]):
             raise Passing(f"{where} cannot be reached ({_reason(error)})") from error
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError) as error:
             raise Passing(f"the connection to {where} broke ({_reason(error)})") from error
-        if (failure := verdict(answer, self.endpoint)) is not None:
+        if (failure := judge_answer(answer, self.endpoint)) is not None:
             raise failure
         # A megabyte of numbers takes long enough to read to hold up everybody else.
         return await self.run(partial(read, answer))

@@ -81,7 +81,7 @@ def pause(attempt: int, chance: float) -> float:
     return full / 2 + full / 2 * chance
 
 
-def rest_asked(header: str | None) -> float | None:
+def read_retry_after(header: str | None) -> float | None:
     """Return the seconds that a `Retry-After` header asks for, at most an hour; None for others.
 
     It may also hold a date, which servers of models and stores do not send: our own pause is used.
@@ -209,7 +209,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
             "store",
             partial(_transport, self.address.scheme, system_store=trust_system_store),
             gone=partial(StoreDown, "the store is closed; ask again"),
-            unmade=replies.unread,
+            unmade=replies.explain_unread,
         )
         self.token = token
         self.most = most
@@ -281,11 +281,11 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
         self._require_open()
         async with replies.in_time(seconds):
             answer = await self._sent(method, path, body=body, seconds=seconds)
-            if failure := replies.store_verdict(answer, self.token):
+            if failure := replies.judge_store_answer(answer, self.token):
                 raise failure
             if len(answer.body) < LARGE:
-                return replies.parsed(answer.body)
-            return await self.run(partial(replies.parsed, answer.body))
+                return replies.parse_body(answer.body)
+            return await self.run(partial(replies.parse_body, answer.body))
 
     async def _sent(
         self, method: str, path: str, *, body: bytes, seconds: float
@@ -294,7 +294,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
         await self._opened()
         import httpx2  # noqa: PLC0415 - in memory since the transport was made, on its thread
 
-        large = replies.large(self.most)
+        large = replies.refuse_large(self.most)
         try:
             request = httpx2.Request(
                 method,
@@ -304,7 +304,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
                 extensions={"timeout": {"connect": seconds}},
             )
         except httpx2.InvalidURL as error:
-            raise replies.broken(error) from None
+            raise replies.explain_broken(error) from None
         response = await self.send(request)
         try:
             # The bytes that it says it has, where it does.
@@ -315,7 +315,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
             pieces = cast("AsyncIterable[bytes]", response.stream)
             answer = await read_answer(response, pieces, large, most=self.most)
         except (httpx2.HTTPError, httpx2.StreamError) as error:
-            raise replies.broken(error) from None
+            raise replies.explain_broken(error) from None
         finally:
             await response.aclose()
         encoding = response.headers.get("content-encoding", "identity")
@@ -354,9 +354,9 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
         try:
             return await self.first(send, unreached=unreached)
         except unreached as error:
-            raise replies.refused(error) from error
+            raise replies.explain_refused(error) from error
         except httpx2.HTTPError as error:
-            raise replies.broken(error) from error
+            raise replies.explain_broken(error) from error
 
 
 async def read_answer(
@@ -375,7 +375,7 @@ async def read_answer(
         if not response.is_success and len(body) >= ERROR_BYTES:
             break
     headers = response.headers
-    rest = rest_asked(headers.get("retry-after"))
+    rest = read_retry_after(headers.get("retry-after"))
     kind, location = headers.get("content-type", ""), headers.get("location", "")
     return replies.HttpReply(response.status_code, kind, bytes(body), rest, location)
 

@@ -2,7 +2,7 @@
 
 What an OpenAI-compatible endpoint answers, before anybody looks at what it holds. Pure.
 
-`verdict` says whether an answer is one, `document_of` takes the JSON object out of it. Which
+`judge_answer` says whether an answer is one, `document_of` takes the JSON object out of it. Which
 failure becomes which error is listed in docs/models.md.
 
 What a remote store answers, before an adapter looks at what it means. Pure.
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from cortex_actors import errors
-from cortex_actors.rules.addresses import SCHEMES, Address, address, here
+from cortex_actors.rules.addresses import SCHEMES, Address, address, is_here
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -92,7 +92,7 @@ def endpoint(base_url: str, key: str, *, use: Use, system_store: bool = False) -
             f"is not ASCII; set CORTEX_{section.upper()}__API_KEY to the key alone"
         )
     # What is sent to this machine is seen by no other (RFC 6761, 6.3).
-    loopback = where.host.endswith(".localhost") or here(where.host)
+    loopback = where.host.endswith(".localhost") or is_here(where.host)
     if key and where.scheme == "http" and not loopback:
         raise errors.EndpointUnusable(
             f"{section}.api_key is not sent to {where.netloc}: over http anybody on the way can "
@@ -168,7 +168,7 @@ class HttpReply:
     location: str = ""
 
 
-def verdict(answer: HttpReply, endpoint: Endpoint) -> errors.CortexError | None:
+def judge_answer(answer: HttpReply, endpoint: Endpoint) -> errors.CortexError | None:
     """Return what kind of failure an answer is; None when it may hold what was asked for.
 
     The server's own words are shown, short and without the key, should it repeat it.
@@ -299,7 +299,7 @@ class Unwelcome(BadStatus, errors.StoreUnusable):
     """A store will not be asked like this: a token or an address has to be changed."""
 
 
-def store_verdict(answer: HttpReply, token: str) -> BadStatus | None:
+def judge_store_answer(answer: HttpReply, token: str) -> BadStatus | None:
     """Return what kind of failure an answer is; None when it may hold what was asked for."""
     status = answer.status
     if status // 100 == 2:  # noqa: PLR2004 - 2xx
@@ -320,7 +320,7 @@ def store_verdict(answer: HttpReply, token: str) -> BadStatus | None:
     return BadStatus(f"answered {status}", status=status, said=words, rest=answer.rest or 0.0)
 
 
-def parsed(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
+def parse_body(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return the JSON document an answer consists of; raises `StoreDown` for anything else.
 
     Every number in it is finite and every text can be written as UTF-8. Takes time in proportion
@@ -381,7 +381,7 @@ def _whither(answer: HttpReply) -> str:
 _TOLD = 100
 
 
-def refused(error: Exception) -> errors.StoreDown:
+def explain_refused(error: Exception) -> errors.StoreDown:
     """Return why nothing could be connected to, in words of the system."""
     cause = _innermost(error)
     if isinstance(cause, ssl.SSLCertVerificationError):
@@ -394,12 +394,12 @@ def refused(error: Exception) -> errors.StoreDown:
     return errors.StoreDown(f"cannot be reached ({_short(cause)})")
 
 
-def broken(error: Exception) -> errors.StoreDown:
+def explain_broken(error: Exception) -> errors.StoreDown:
     """Return how a connection ended that had been made."""
     return errors.StoreDown(f"broke off the connection ({_short(_innermost(error))})")
 
 
-def unread(error: Exception) -> errors.StoreUnusable:
+def explain_unread(error: Exception) -> errors.StoreUnusable:
     """Return what keeps a connection with TLS from being made at all."""
     return errors.StoreUnusable(
         f"no certificates can be read ({_short(error)}): see to tls.trust_system_store, or "
@@ -423,7 +423,7 @@ async def in_time(
         raise errors.StoreTimeout(f"timeout after {after:.2f} s{doing}") from None
 
 
-def large(most: int) -> errors.StoreDown:
+def refuse_large(most: int) -> errors.StoreDown:
     """Return that an answer has grown beyond what it may have."""
     return errors.StoreDown(f"answered with more than {most} bytes; nothing of it is used")
 

@@ -164,7 +164,7 @@ MEMBERS, DEEP = 64, 5
 VALUE = 8
 
 
-def received(hits: Iterable[RankedHit], *, store: str, limit: int) -> tuple[RankedHit, ...]:
+def clean_hits(hits: Iterable[RankedHit], *, store: str, limit: int) -> tuple[RankedHit, ...]:
     """Return at most that many hits of a store, fit to be passed on; of an id the first place.
 
     The store's name is the one it has here, whatever it calls itself.
@@ -191,7 +191,7 @@ def flagged(hit: RankedHit) -> RankedHit:
     return replace(hit, extra={**hit.extra, "suspicious": [*known, sign]})
 
 
-def told(document: Mapping[str, Any]) -> dict[str, Any]:
+def clean_document(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a store says of itself, fit to be shown: bounded, and with nothing hidden."""
     return dict(_Plain().of(dict(document), DEEP))
 
@@ -277,7 +277,7 @@ class _Plain:
         return kept
 
 
-def nearest(
+def make_nearest(
     store: str, rows: Sequence[Mapping[str, Any]], *, is_cosine: bool, limit: int, shape: str
 ) -> Answer:
     """Return the hits of a store of vectors in their order; raises as `answer` does.
@@ -290,12 +290,12 @@ def nearest(
         far = number(row["distance"])
         score = 1.0 - far if is_cosine and far is not None else None
         words, more = row["text"], row["metadata"]
-        return measured(store, row["id"], text=words, distance=far, score=score, metadata=more)
+        return make_hit(store, row["id"], text=words, distance=far, score=score, metadata=more)
 
     return answer(rows, read, limit=limit, shape=shape)
 
 
-def measured(
+def make_hit(
     store: str,
     id_: object,
     *,
@@ -338,7 +338,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9._/:+@-]{1,80}")
 _PREFIXES = ("sentence-transformers/", "openai:")
 
 
-def apart(asked: OutgoingQuestion, *, model: str, dimension: int | None) -> str:
+def explain_mismatch(asked: OutgoingQuestion, *, model: str, dimension: int | None) -> str:
     """Return why a question cannot be put to vectors of a model; empty when it can.
 
     `dimension` is how many numbers they have; None while there is no vector at all.
@@ -350,7 +350,7 @@ def apart(asked: OutgoingQuestion, *, model: str, dimension: int | None) -> str:
             "which model made its vectors is not known, so ours may mean nothing to them; set "
             f"options.model to its name (ours is {asked.model})"
         )
-    if not alike(asked.model, model):
+    if not is_same_model(asked.model, model):
         # A store may call its own anything, and agents read that.
         theirs = f"the model {model}" if _PLAIN.fullmatch(model) else "another model"
         return f"its vectors are of {theirs}, and ours are of {asked.model}"
@@ -362,7 +362,7 @@ def apart(asked: OutgoingQuestion, *, model: str, dimension: int | None) -> str:
     return ""
 
 
-def alike(ours: str, theirs: str) -> bool:
+def is_same_model(ours: str, theirs: str) -> bool:
     """Return whether two names are those of one space: spelled in full, or by the model's name.
 
     The host behind an endpoint's model is not compared: a model is the same wherever it runs.

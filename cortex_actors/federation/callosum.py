@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors.errors import BadInput
 from cortex_actors.federation import schema
 from cortex_actors.sections import FederationSettings
-from cortex_actors.text.hazards import TOKEN_KEYS, plain
+from cortex_actors.text.hazards import TOKEN_KEYS, normalise_token_keys
 
 if TYPE_CHECKING:
     from cortex_actors.federation.store import StoreSpec
@@ -127,7 +127,7 @@ def _store(entry: object) -> StoreSpec:
     """Return the store of one entry; raises `BadInput` that says what is wrong with it."""
     if not isinstance(entry, Mapping) or not all(isinstance(key, str) for key in entry):
         raise BadInput("it is no table of keys and values")
-    said = plain({key: value for key, value in entry.items() if value is not None})
+    said = normalise_token_keys({key: value for key, value in entry.items() if value is not None})
     said.pop("managed", None)
     # A number may be where a text is meant, and in quotes.
     said |= {key: str(said[key]).strip() for key in _TEXTS if type(said.get(key)) in {str, int}}

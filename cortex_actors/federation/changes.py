@@ -100,7 +100,7 @@ class StoreChanges:
         if gone is None:
             why = "what is kept here always takes part" if spec.type == LOCAL else _LASTING
             raise Refused(f"cannot remove {name}: {why}")
-        told = await self.write(registry.dropped(found.entries, name))
+        told = await self.write(registry.drop_entry(found.entries, name))
         if spec.managed:
             register.forget(name)
         register.managed = tuple(each for each in register.managed if each is not gone)
@@ -113,7 +113,7 @@ class StoreChanges:
     async def take_in(self, text: str, *, may_replace: bool) -> StoreChange:
         """Add what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
         given = await asyncio.to_thread(callosum.read_text, text)
-        knobs = schema.turned(self.register.knobs, given.knobs)
+        knobs = schema.change_knobs(self.register.knobs, given.knobs)
         found = await self.read()
         new, answer = await self._outlook(given, may_replace=may_replace)
         before = {each.name: each for each in self.register.managed}
@@ -129,13 +129,13 @@ class StoreChanges:
         Raises `BadInput`.
         """
         given = await asyncio.to_thread(callosum.read_text, text)
-        schema.turned(self.register.knobs, given.knobs)
+        schema.change_knobs(self.register.knobs, given.knobs)
         await self.read()
         new, answer = await self._outlook(given, may_replace=may_replace)
         for each in new:
             await each.bound.close()
         return {
-            "stores": [schema.shown(each.spec, "") for each in new],
+            "stores": [schema.format_store(each.spec, "") for each in new],
             **answer,
             "warnings": [warning for each in new for warning in each.warnings],
         }
@@ -180,7 +180,7 @@ class StoreChanges:
         Raises `BadInput` for what is none or has an unknown type, `Refused` for a name that is
         taken or one store more than there may be.
         """
-        spec = schema.checked(spec)
+        spec = schema.check_spec(spec)
         types = sorted(self.binder.kinds)
         if spec.type not in types:
             raise BadInput(
@@ -223,7 +223,7 @@ class StoreChanges:
                     kept.append(place.auth)
                     each.spec = replace(each.spec, auth=place.auth)
                     each.warnings += [place.warning] if place.warning else []
-                entries = registry.put(entries, each.spec)
+                entries = registry.put_entry(entries, each.spec)
             told = await self.write(entries)
         except BaseException:
             for each in new:
@@ -291,7 +291,7 @@ class StoreChanges:
     async def configure(self, changes: Mapping[str, Any]) -> StoreChange:
         """Turn knobs, and what stores count; raises `BadInput`, `NotFound`, `Refused`."""
         given = {name: value for name, value in changes.items() if name != STORES}
-        knobs = schema.turned(self.register.knobs, given)
+        knobs = schema.change_knobs(self.register.knobs, given)
         stores = _overrides(changes.get(STORES, []))
         draft = await self.draft()
         for name, how in stores:
@@ -310,7 +310,7 @@ class StoreChanges:
             raise Refused(
                 f"{name} has no floor: what is kept here is ranked by one search; give it a weight"
             )
-        draft.change(spec, schema.counting(name, how))
+        draft.change(spec, schema.check_weights(name, how))
 
     def _told(self, name: str, draft: StoreDraft) -> StoreChange:
         """Return what a store is now."""
@@ -327,7 +327,7 @@ class StoreChanges:
         if not found.is_sound:
             managed = self.register.managed
             known = (*managed, *self.register.shadowed)
-            entries = tuple(schema.written(each) for each in known)
+            entries = tuple(schema.format_entry(each) for each in known)
             # Asked meanwhile is who is known from before it was spoilt.
             names = ", ".join(each.name for each in managed)
             meanwhile = (

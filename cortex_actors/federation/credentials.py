@@ -80,7 +80,7 @@ class Vault:
     ) -> None:
         """Read variables from `environ`; `ring` gives the keyring, None where there is none."""
         self._environ = environ
-        self._ring = ring or system
+        self._ring = ring or open_keyring
         self._patience = patience
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._free = threading.Semaphore(AT_ONCE)
@@ -181,7 +181,7 @@ class Vault:
             raise StoreDown(f"{message}; {_OTHERWISE}")
 
 
-def system() -> Ring | None:
+def open_keyring() -> Ring | None:
     """Return the keyring of the operating system; None where there is none. Blocks."""
     import keyring  # noqa: PLC0415 - a tenth of a second, and only where a token is kept in one
 

@@ -88,7 +88,7 @@ class Round:
         return tuple(each.store for each in self.lists)
 
 
-async def asked(
+async def ask_members(
     members: Sequence[Member], question: Question, *, limit: int, seconds: float, clock: Clock
 ) -> Round:
     """Ask all members at once for that many hits, as far as a store gives so many.
@@ -101,7 +101,7 @@ async def asked(
         return lambda: member.store.recall(question, limit=wanted, seconds=seconds)
 
     told = await asyncio.gather(
-        *(within(each.store.name, ask(each), seconds=seconds, clock=clock) for each in members)
+        *(ask_in_time(each.store.name, ask(each), seconds=seconds, clock=clock) for each in members)
     )
     pairs = list(zip(members, told, strict=True))
     skipped = [(member.store.name, why) for member, one in pairs for why in one.left_out]
@@ -127,7 +127,7 @@ class StoreReply:
     left_out: tuple[str, ...] = ()
 
 
-async def within(
+async def ask_in_time(
     name: str, ask: Callable[[], Awaitable[Answer]], *, seconds: float, clock: Clock
 ) -> StoreReply:
     """Return what comes of asking a store, in any case before long; raises nothing."""
@@ -177,7 +177,7 @@ class Party:
         return len(self.members) == 1 and self.members[0].store.kind == LOCAL
 
 
-def party(fan: Fan, question: Question) -> Party:
+def choose_party(fan: Fan, question: Question) -> Party:
     """Return who is asked a question; who cannot meet its conditions is left out, with why.
 
     `local` is all that is known here as one store, in whatever form it usually takes part, but for
@@ -272,7 +272,7 @@ class WantedHits:
     budget: int | None = None
 
 
-def wanted(whom: Party, knobs: FederationSettings) -> WantedHits:
+def choose_wanted(whom: Party, knobs: FederationSettings) -> WantedHits:
     """Return how much of an answer is wanted, and what every store is asked for.
 
     A question with a budget and no number has as many hits as the budget pays for. What is known
@@ -372,7 +372,7 @@ class QuestionWording:
         )
 
 
-def admit(question: Question) -> None:
+def require_question(question: Question) -> None:
     """Raise `BadInput` for a question that cannot be asked."""
     if not question.text.strip():
         raise BadInput("cannot search: the question is empty; say what you are looking for")

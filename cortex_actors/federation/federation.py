@@ -97,7 +97,7 @@ HOP_SOURCE = "hop"
 PIECE, TOLD = 200, 120
 
 
-def bridge(hits: Sequence[RankedHit], terms: int) -> fan.Bridge:
+def make_bridge(hits: Sequence[RankedHit], terms: int) -> fan.Bridge:
     """Return what the beginnings of the first hits say, for here and for elsewhere.
 
     A hit whose text holds a secret is no part of what is sent: its beginning may end amidst the
@@ -110,7 +110,7 @@ def bridge(hits: Sequence[RankedHit], terms: int) -> fan.Bridge:
     return fan.Bridge(" ".join(_piece(hit.text) for hit in some), " ".join(filter(None, theirs)))
 
 
-def fresh(
+def take_fresh(
     placed: Iterable[FusedHit], known: set[tuple[str, str]], *, budget: int
 ) -> list[FusedHit]:
     """Return at most `budget` hits that are not known yet, and know them from then on."""
@@ -124,7 +124,7 @@ def fresh(
     return found
 
 
-def marked(one: FusedHit, *, hop: int, by: fan.Bridge) -> RankedHit:
+def mark_hop(one: FusedHit, *, hop: int, by: fan.Bridge) -> RankedHit:
     """Return a hit that says at which asking it was found, and what led to it.
 
     What led to another program's hit is what that program was asked.
@@ -148,7 +148,7 @@ EDGES = {"satellite": "satellite-edge", "supersedes": "supersedes-edge"}
 SURROUNDINGS = "surroundings"
 
 
-def satellites(hits: Sequence[RankedHit], budget: int) -> list[RankedHit]:
+def list_satellites(hits: Sequence[RankedHit], budget: int) -> list[RankedHit]:
     """Return at most so many of what is around some hits: of each one, then a second of each.
 
     What is among the hits itself is left out, and so is what is around two of them the second
@@ -227,16 +227,16 @@ class Federation(AsyncioActor):
         what is secret in the question, and not at all when that cannot be found out. All of it
         takes at most `LONGEST` more than one store may, for what is shown beside the answer.
         """
-        fan.admit(question)
+        fan.require_question(question)
         begun = self._clock.monotonic()
         known = await self._roster.ask(Roster.fan)
         others = any(each.store.kind != LOCAL for each in known.members)
         question = replace(question, now=self._clock.now())
-        whom = fan.party(known, await self._wording.ready(question, others=others))
-        wants, knobs = fan.wanted(whom, known.knobs), known.knobs
+        whom = fan.choose_party(known, await self._wording.ready(question, others=others))
+        wants, knobs = fan.choose_wanted(whom, known.knobs), known.knobs
         seconds = knobs.per_store_timeout_s
         until = self._clock.monotonic() + seconds
-        first = await fan.asked(
+        first = await fan.ask_members(
             whom.members, whom.question, limit=wants.ask, seconds=seconds, clock=self._clock
         )
         self.spawn(self._noted(first.outcomes), name="note")
@@ -288,7 +288,7 @@ class Federation(AsyncioActor):
             return []
         # What a slow store took of its seconds is not taken from the others.
         until = max(until, self._clock.monotonic() + min(knobs.per_store_timeout_s, LONGEST))
-        around = satellites([one.hit for one in packet], knobs.satellite_budget)
+        around = list_satellites([one.hit for one in packet], knobs.satellite_budget)
         filed, behind = await asyncio.gather(
             _or_nothing(self._filed(whom, packet, knobs, until=until)),
             _or_nothing(self._behind(whom, packet, knobs, until=until)),
@@ -322,7 +322,7 @@ class Federation(AsyncioActor):
             known = [one.hit.id for one in packet if one.store == store.name]
             wanted = ByTopic(about, limit=budget, exclude_ids=known, seconds=seconds)
             by_topic = partial(store.by_topic, wanted, whom.question)
-            told = await fan.within(store.name, by_topic, seconds=seconds, clock=clock)
+            told = await fan.ask_in_time(store.name, by_topic, seconds=seconds, clock=clock)
             return [] if told.answer is None else _edges(told.answer.hits, about)
 
         able = [each.store for each in whom.answered if each.store.has_topics]
@@ -342,7 +342,7 @@ class Federation(AsyncioActor):
             room, left = knobs.hop_budget - len(found), until - self._clock.monotonic()
             if room < 1 or left <= 0 or not last:
                 break
-            by = bridge([one.hit for one in last], knobs.hop_terms)
+            by = make_bridge([one.hit for one in last], knobs.hop_terms)
             try:
                 async with asyncio.timeout(left):
                     question = await self._wording.onward(whom.question, by)
@@ -352,11 +352,11 @@ class Federation(AsyncioActor):
             # Other programs are asked only where they may hear of something new.
             may = question.outward is not None
             members = [each for each in whom.answered if may or each.store.kind == LOCAL]
-            told = await fan.asked(
+            told = await fan.ask_members(
                 members, question, limit=len(known) + room, seconds=left, clock=self._clock
             )
-            last = fresh(fan.fused(told.lists, knobs), known, budget=room)
-            found += [marked(one, hop=hop, by=by) for one in last]
+            last = take_fresh(fan.fused(told.lists, knobs), known, budget=room)
+            found += [mark_hop(one, hop=hop, by=by) for one in last]
         return found
 
 

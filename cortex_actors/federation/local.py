@@ -120,7 +120,7 @@ class LocalStore:
         return Answer(tuple(hit for hit in hits if hit.store in self.collections))
 
 
-def members(search: Search, local: str) -> tuple[LocalStore, ...]:
+def make_members(search: Search, local: str) -> tuple[LocalStore, ...]:
     """Return the stores that are always asked, `together` or `separate`."""
     if local == SEPARATE:
         return tuple(LocalStore(search, name) for name in ROOMS)

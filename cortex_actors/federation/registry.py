@@ -194,7 +194,7 @@ class Register:
         status = "active" if spec.enabled else "disabled"
         if spec.enabled and spec.type != LOCAL and spec.name not in self.bound:
             status = f"skipped: {self.unbindable.get(spec.name, 'it is being set up')}"
-        return schema.shown(spec, status)
+        return schema.format_store(spec, status)
 
     def waiting(self) -> bool:
         """Return whether what is set up is not what is described: the file was edited."""
@@ -229,7 +229,7 @@ class Register:
 
     def _base(self) -> list[StoreSpec]:
         """Return the settings' stores as they are there."""
-        return [schema.spec_of(each, managed=False) for each in self.settings.stores]
+        return [schema.make_spec(each, managed=False) for each in self.settings.stores]
 
     def _local(self) -> list[StoreSpec]:
         """Return what is kept here as if it were a store like others."""
@@ -368,14 +368,14 @@ class Overlay:
         return aside
 
 
-def put(entries: Sequence[object], spec: StoreSpec) -> tuple[object, ...]:
+def put_entry(entries: Sequence[object], spec: StoreSpec) -> tuple[object, ...]:
     """Return entries in which a store is described so, where it stood or as the last."""
     names = [_name(each) for each in entries]
     at = names.index(spec.name) if spec.name in names else len(names)
-    return (*entries[:at], schema.written(spec), *dropped(entries[at + 1 :], spec.name))
+    return (*entries[:at], schema.format_entry(spec), *drop_entry(entries[at + 1 :], spec.name))
 
 
-def dropped(entries: Sequence[object], name: str) -> tuple[object, ...]:
+def drop_entry(entries: Sequence[object], name: str) -> tuple[object, ...]:
     """Return entries without those of a name."""
     return tuple(each for each in entries if _name(each) != name)
 
@@ -420,7 +420,7 @@ class StoreDraft:
             self.tuned[spec.name] = {**self.tuned.get(spec.name, {}), **how}
             return
         self.kept[spec.name] = replace(self.kept.get(spec.name, spec), **how)
-        self.entries = put(self.entries, self.kept[spec.name])
+        self.entries = put_entry(self.entries, self.kept[spec.name])
 
     @property
     def lasts(self) -> str:

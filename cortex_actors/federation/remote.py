@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 
 from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import CortexError, StoreDown
-from cortex_actors.federation.answers import OutgoingQuestion, fields, received, text
+from cortex_actors.federation.answers import OutgoingQuestion, clean_hits, fields, text
 from cortex_actors.federation.store import Answer, ByTopic, Outward, Question, StoreSpec
 from cortex_actors.text.hazards import visible
 
@@ -129,7 +129,7 @@ class RemoteStore:
                 OutgoingQuestion(outward.text, wanted, left, outward.vector, outward.model)
             ),
         )
-        hits = received(answer.hits, store=self.name, limit=wanted)
+        hits = clean_hits(answer.hits, store=self.name, limit=wanted)
         return Answer(hits, tuple(visible(each[:_TOLD]) for each in answer.skipped))
 
     async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
@@ -146,7 +146,7 @@ class RemoteStore:
             asked.seconds,
             lambda left: adapter.by_topic(replace(asked, limit=wanted, seconds=left)),
         )
-        return Answer(received(answer.hits, store=self.name, limit=wanted))
+        return Answer(clean_hits(answer.hits, store=self.name, limit=wanted))
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what it says of itself, asked even while it is left alone; raises `StoreDown`."""

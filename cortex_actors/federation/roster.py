@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.domain.event import Ids
 from cortex_actors.errors import CortexError, StoreDown
 from cortex_actors.federation import schema
-from cortex_actors.federation.answers import told
+from cortex_actors.federation.answers import clean_document
 from cortex_actors.federation.store import LOCAL, AskOutcome, Fan, RecallStore, StoreSpec
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
@@ -230,11 +230,11 @@ class Roster(AsyncioActor):
         try:
             if spec.type != LOCAL:
                 bound = bound or (once := await self._changes.binder.bind(spec))
-                says = told(await bound.store.ping(register.knobs.per_store_timeout_s))
+                says = clean_document(await bound.store.ping(register.knobs.per_store_timeout_s))
         except StoreDown as error:
             reason = str(error)
             if said := getattr(error, "said", ""):
-                words = told({"said": " ".join(said[:SHOWN].split())})["said"]
+                words = clean_document({"said": " ".join(said[:SHOWN].split())})["said"]
                 reason = f"{reason} ({words})"
         finally:
             if once is not None:

@@ -51,7 +51,7 @@ _PROBLEMS = {
 }
 
 
-def spec_of(given: StoreSettings, *, managed: bool) -> StoreSpec:
+def make_spec(given: StoreSettings, *, managed: bool) -> StoreSpec:
     """Return a store as the settings describe it."""
     said = given.model_dump()
     auth = Auth(**{each.name: said.pop(each.name) for each in fields(Auth)})
@@ -68,23 +68,23 @@ def read(entry: object) -> StoreSpec:
         raise BadInput("it is no object")
     _require_plain(entry, DEEPEST)
     try:
-        return spec_of(StoreSettings.model_validate(entry, strict=True), managed=True)
+        return make_spec(StoreSettings.model_validate(entry, strict=True), managed=True)
     except ValueError as error:
         raise BadInput(problem(error)) from None
 
 
-def checked(spec: StoreSpec) -> StoreSpec:
+def check_spec(spec: StoreSpec) -> StoreSpec:
     """Return a store that is to be added; raises `BadInput` where it is none."""
     for name in ("name", "type", "url"):
         if not getattr(spec, name):
             raise BadInput(f"cannot add the store: {name} is required")
     try:
-        return read(written(spec))
+        return read(format_entry(spec))
     except BadInput as error:
         raise BadInput(f"cannot add the store {spec.name[:64]!r}: {error}") from None
 
 
-def written(spec: StoreSpec) -> dict[str, Any]:
+def format_entry(spec: StoreSpec) -> dict[str, Any]:
     """Return a store as an entry of a file; `read` is the way back. Its token is in it."""
     auth = {name: value for name, value in asdict(spec.auth).items() if value}
     enabled = {} if spec.enabled else {"enabled": False}
@@ -92,18 +92,18 @@ def written(spec: StoreSpec) -> dict[str, Any]:
     return {**{name: getattr(spec, name) for name in _OPEN}, **auth, **enabled, **options}
 
 
-def shown(spec: StoreSpec, status: str) -> dict[str, Any]:
+def format_store(spec: StoreSpec, status: str) -> dict[str, Any]:
     """Return a store for any caller, without what is secret."""
     return {
         **{name: getattr(spec, name) for name in (*_OPEN, "enabled", "managed")},
-        "url": without_user(spec.url),
+        "url": mask_address(spec.url),
         "auth": bool(spec.auth),
         "status": status,
         "options": {name: _masked(name, value) for name, value in spec.options.items()},
     }
 
 
-def without_user(url: str) -> str:
+def mask_address(url: str) -> str:
     """Return an address without the password that may be in it, before the host or behind ?."""
     try:
         parts = urlsplit(url)
@@ -117,7 +117,7 @@ def without_user(url: str) -> str:
         return _MASK
 
 
-def turned(knobs: FederationSettings, changes: Mapping[str, Any]) -> FederationSettings:
+def change_knobs(knobs: FederationSettings, changes: Mapping[str, Any]) -> FederationSettings:
     """Return knobs alone with some of them turned; raises `BadInput` for what none may be."""
     if strange := sorted(changes.keys() - set(KNOBS)):
         message = f"cannot configure {strange[0][:64]!r}: what may be turned is {', '.join(KNOBS)}"
@@ -131,7 +131,7 @@ def turned(knobs: FederationSettings, changes: Mapping[str, Any]) -> FederationS
         raise BadInput(f"cannot configure the federation: {problem(error)}") from None
 
 
-def counting(name: str, how: Mapping[str, Any]) -> dict[str, Any]:
+def check_weights(name: str, how: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a store is to count; raises `BadInput` for a weight or floor that is none."""
     try:
         found = StoreSettings.model_validate({"name": "x", "type": "x", **how}, strict=True)
@@ -179,7 +179,7 @@ def _masked(name: str, value: object) -> object:
         return {key: _masked(str(key), each) for key, each in value.items()}
     if isinstance(value, list):
         return _masked_list(value)
-    return without_user(value) if isinstance(value, str) else value
+    return mask_address(value) if isinstance(value, str) else value
 
 
 def _masked_list(some: list[object]) -> list[object]:

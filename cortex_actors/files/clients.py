@@ -153,7 +153,7 @@ SNIPPETS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
 }
 
 
-def program() -> tuple[str, ...]:
+def find_program() -> tuple[str, ...]:
     """Return the words that run this program from any folder, without a search path."""
     beside = Path(sys.executable).with_name("cortex")
     if os.access(beside, os.X_OK):
@@ -161,7 +161,7 @@ def program() -> tuple[str, ...]:
     return (sys.executable, "-P", "-m", "cortex_actors")
 
 
-def default_home() -> Path:
+def find_default_home() -> Path:
     """Return the home of a program that no variable reaches, as of one started from a menu."""
     return Home.of(None, {}).root
 
@@ -172,12 +172,12 @@ class Wiring:
 
     agent: str
     home: str = ""
-    program: tuple[str, ...] = field(default_factory=program)
+    program: tuple[str, ...] = field(default_factory=find_program)
 
     @classmethod
     def of(cls, agent: str, home: Home) -> Wiring:
         """Return what is run for a home, which is named unless it is the default."""
-        return cls(agent, "" if home.root == default_home() else str(home.root))
+        return cls(agent, "" if home.root == find_default_home() else str(home.root))
 
     def server(self) -> dict[str, Any]:
         """Return program and arguments of the MCP server."""
@@ -255,7 +255,7 @@ def find_server(client: McpClient, text: str, *, path: str) -> ClientEntry | Non
     return ClientEntry(tuple(map(str, words)))
 
 
-def with_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> str:
+def add_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> str:
     """Return the text with our entry; what a person added to it stays.
 
     Raises `BadInput` for a broken file, `Refused` for another program's entry of that name.
@@ -276,7 +276,7 @@ def with_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> s
     return text if new == at else jsonc.put(text, client.servers.way, value=new, path=path)
 
 
-def without_server(client: McpClient, text: str, *, path: str) -> str:
+def remove_server(client: McpClient, text: str, *, path: str) -> str:
     """Return the text without our entry. Raises `BadInput`; another program's entry stays."""
     found = find_server(client, text, path=path)
     if found is None or not found.is_ours:
@@ -292,7 +292,7 @@ def find_hooks(text: str, *, path: str) -> dict[tuple[str, int, int], ClientEntr
     return {at: each for at, each in found if each.is_ours and each.named("hook") in VERBS}
 
 
-def with_hooks(client: McpClient, text: str, *, wiring: Wiring, path: str) -> str:
+def add_hooks(client: McpClient, text: str, *, wiring: Wiring, path: str) -> str:
     """Return the text with each hook of ours once; those of others stay. Raises `BadInput`."""
     for event, (verb, seconds) in client.events.items():
         ours = [p for p, e in find_hooks(text, path=path).items() if p[0] == event]
@@ -311,7 +311,7 @@ def with_hooks(client: McpClient, text: str, *, wiring: Wiring, path: str) -> st
     return text
 
 
-def without_hooks(text: str, *, path: str) -> str:
+def remove_hooks(text: str, *, path: str) -> str:
     """Return the text without our hooks. Raises `BadInput` for a broken file."""
     for place in reversed(find_hooks(text, path=path)):
         text = _without_handler(text, place, path=path)
@@ -336,12 +336,12 @@ def has_plugin(text: str, *, path: str) -> bool:
     return isinstance(enabled, dict) and enabled.get(PLUGIN) is True
 
 
-def without_plugin(text: str, *, path: str) -> str:
+def remove_plugin(text: str, *, path: str) -> str:
     """Return the settings without our plugin, which Claude Code then does not load."""
     return jsonc.cut(text, ("enabledPlugins", PLUGIN)) if has_plugin(text, path=path) else text
 
 
-def snippet(name: str, wiring: Wiring) -> str:
+def make_snippet(name: str, wiring: Wiring) -> str:
     """Return what a person puts into the configuration of another client."""
     entry: dict[str, Any] = wiring.server()
     if name == "opencode":
@@ -367,17 +367,17 @@ _LINES: Final = (
 )
 
 
-def with_lines(text: str) -> str:
+def add_lines(text: str) -> str:
     """Return an instruction file with our lines at its end, once, between marks."""
     section = "\n".join((_BEGIN, *_LINES, _END)) + "\n"
     if section in text:
         return text
-    rest = without_lines(text)
+    rest = remove_lines(text)
     gap = "\n" if rest.endswith("\n") else "\n\n"
     return f"{rest}{gap if rest else ''}{section}"
 
 
-def without_lines(text: str) -> str:
+def remove_lines(text: str) -> str:
     """Return an instruction file without our lines; without both marks it stays as it is."""
     begin = text.find(_BEGIN)
     end = text.find(_END, begin)

@@ -61,7 +61,7 @@ class Ignores:
     def begin(self) -> None:
         """Read the ignore files above the root, before a look at what is below."""
         above: list[tuple[str, GitIgnoreSpec]] = []
-        for folder in repository(self._root):
+        for folder in find_folders(self._root):
             names = (
                 (_EXCLUDE, ".gitignore") if os.path.lexists(os.path.join(folder, ".git")) else ()
             )
@@ -117,7 +117,7 @@ class Ignores:
         return next((said for said in answers if said is not None), False)
 
 
-def repository(root: str) -> list[str]:
+def find_folders(root: str) -> list[str]:
     """Return the folders from the top of the repository that holds a root, to the root. Blocks."""
     folders = [root]
     while not os.path.lexists(os.path.join(folders[-1], ".git")):
@@ -128,7 +128,7 @@ def repository(root: str) -> list[str]:
     return folders[::-1]
 
 
-def left_out(root: str, path: str) -> bool:
+def is_left_out(root: str, path: str) -> bool:
     """Tell whether a file below a root lies in a folder that is left out. Blocks."""
     ignores = Ignores(root)
     ignores.begin()
@@ -220,7 +220,7 @@ _FOLDER = 4
 _ESCAPED = re.compile(r"\\([0-7]{3})")
 
 
-def mounts(table: str = TABLE) -> dict[str, str]:
+def read_mounts(table: str = TABLE) -> dict[str, str]:
     """Return the file system of each mount by its folder (reads a file of the kernel's, no disk).
 
     Of two mounts on one folder the later one counts. Empty where there is no such table.
@@ -239,9 +239,9 @@ def mounts(table: str = TABLE) -> dict[str, str]:
     return found
 
 
-def silent(folders: Iterable[str], known: Mapping[str, str]) -> frozenset[str]:
+def find_silent(folders: Iterable[str], known: Mapping[str, str]) -> frozenset[str]:
     """Return those of some folders (real paths) whose events are silent."""
-    return frozenset(each for each in folders if is_silent(kind_of(each, known)))
+    return frozenset(each for each in folders if is_silent(find_kind(each, known)))
 
 
 def is_silent(kind: str) -> bool:
@@ -249,7 +249,7 @@ def is_silent(kind: str) -> bool:
     return kind in SILENT or (kind.startswith("fuse.") and kind not in _LOCAL)
 
 
-def kind_of(folder: str, known: Mapping[str, str]) -> str:
+def find_kind(folder: str, known: Mapping[str, str]) -> str:
     """Return the file system a folder lies on: that of the nearest mount above it."""
     place = folder
     while place not in known:

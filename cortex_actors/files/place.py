@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Self
 
 from cortex_actors import errors
 from cortex_actors.domain.project import file_hash
-from cortex_actors.files.ignores import is_silent, kind_of, mounts
+from cortex_actors.files.ignores import find_kind, is_silent, read_mounts
 from cortex_actors.files.repository import git_folder
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def admit(path: str, found: os.stat_result) -> None:
 
 def admit_disk(path: str, known: Mapping[str, str] | None = None) -> None:
     """Return if no other machine writes to a file's disk unseen; else raise. Reads the mounts."""
-    kind = kind_of(os.path.dirname(path), mounts() if known is None else known)
+    kind = find_kind(os.path.dirname(path), read_mounts() if known is None else known)
     if kind.startswith("fuse") and is_silent(kind):
         raise errors.OnFuse.of(path, kind=kind)
     if is_silent(kind):
@@ -150,7 +150,7 @@ class Place:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise meaning(self.path, error) from error
+            raise translate_error(self.path, error) from error
         with os.fdopen(opened, "rb") as file:
             admit(self.path, os.fstat(opened))
             data = file.read(LARGEST + 1)
@@ -313,7 +313,7 @@ def _astray(path: str, folder: str, at: int, error: OSError) -> Exception:
             return errors.SymbolicLink.of(path, part=folder)
     if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}:
         return errors.FolderMissing.of(path, folder=folder)
-    return meaning(path, error)
+    return translate_error(path, error)
 
 
 def _stamp(found: os.stat_result) -> tuple[int, ...]:
@@ -341,7 +341,7 @@ class Pace:
     longest: float = 600.0
 
 
-def undisturbed(place: Place) -> None:
+def require_undisturbed(place: Place) -> None:
     """Return if neither an editor nor git is at work there; raises a refusal. Blocks."""
     for mark in _MARKS:
         name = mark.format(name=place.name)
@@ -354,7 +354,7 @@ def undisturbed(place: Place) -> None:
         raise errors.GitAtWork.of(place.path, root=place.root)
 
 
-async def settled(
+async def wait_until_settled(
     look: Callable[[], Awaitable[FileSeen | None]],
     clock: Clock,
     *,
@@ -393,7 +393,7 @@ async def settled(
 _FORBIDDEN = frozenset({errno.EPERM, errno.EACCES})
 
 
-def meaning(path: str, error: OSError) -> Exception:
+def translate_error(path: str, error: OSError) -> Exception:
     """Return the error that tells of an error of the system."""
     if error.errno == errno.ELOOP:
         return errors.SymbolicLink.of(path, part="it")

@@ -52,14 +52,14 @@ def origin(root: str) -> str | None:
     first commit, or `git:` and a path. Raises nothing.
     """
     try:
-        around = top(root)
+        around = find_top(root)
         shared = None if around is None else _shared(Path(around, ".git"))
         return None if shared is None else _of(shared, STEPS)
     except (OSError, ValueError):
         return None
 
 
-def top(folder: str) -> str | None:
+def find_top(folder: str) -> str | None:
     """Return the top folder of the clone or worktree around a folder; None outside any. Blocks."""
     try:
         whole = Path(os.path.realpath(folder))

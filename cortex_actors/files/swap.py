@@ -34,8 +34,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from cortex_actors.domain.project import file_hash
 from cortex_actors.errors import CortexError, NoExchange, NotWritten, Unkept
-from cortex_actors.files.place import Place, meaning
-from cortex_actors.render.fence import revision
+from cortex_actors.files.place import Place, translate_error
+from cortex_actors.render.fence import hash_human_part
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -236,7 +236,7 @@ def told(path: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise meaning(path, error) from error
+        raise translate_error(path, error) from error
 
 
 #: What the name of a new file ends with until all of it is on the disk.
@@ -337,7 +337,7 @@ class Swap:
         found, before = self._place.read(self._entry.aside), self._entry.before
         known = {self._entry.after_sha256, self._entry.before_sha256}
         if file_hash(found) in known or (
-            before is not None and revision(found) == revision(before)
+            before is not None and hash_human_part(found) == hash_human_part(before)
         ):
             return None
         return found

@@ -55,7 +55,7 @@ from cortex_actors.files.swap import (
     insist,
     told,
 )
-from cortex_actors.render.fence import find, removed, restored, revision
+from cortex_actors.render.fence import find, hash_human_part, remove, restore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     from cortex_actors.runtime.threads import Threads
 
 
-def older(data: bytes, undone: WriteEntry) -> bytes | None:
+def make_older(data: bytes, undone: WriteEntry) -> bytes | None:
     """Return a file without a write: as it was before, or with the section it had then.
 
     None for a file that is to be taken away, because it was made by that write. Raises
@@ -76,8 +76,8 @@ def older(data: bytes, undone: WriteEntry) -> bytes | None:
         # What was changed there since would go with the section.
         raise errors.EditedSection.of(undone.path)
     if undone.before is None:
-        return removed(data, path=undone.path)
-    return restored(data, undone.before, path=undone.path)
+        return remove(data, path=undone.path)
+    return restore(data, undone.before, path=undone.path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class DisplacedFile:
         return data
 
 
-def kept_open(entry: WriteEntry, shown: str) -> DisplacedFile | None:
+def keep_open(entry: WriteEntry, shown: str) -> DisplacedFile | None:
     """Take the name of what lies beside a file out of the folder and hold the file open; blocks.
 
     None where nothing lies there. Raises a refusal, or `WriteFailed`, and leaves it there.
@@ -158,7 +158,7 @@ def kept_open(entry: WriteEntry, shown: str) -> DisplacedFile | None:
         return found
 
 
-async def written_late(
+async def wait_for_late_write(
     kept: DisplacedFile, on_thread: Callable[..., Awaitable[bytes | None]], clock: Clock, pace: Pace
 ) -> bytes | None:
     """Return what was written into it late, once two looks find the same.
@@ -224,7 +224,7 @@ def bring_back(place: Place, entry: WriteEntry, aside: str) -> Swapped:
 
 def _has_part_of(place: Place, before: bytes | None) -> bool:
     """Tell whether the file has the human's part that it had before, whatever our section says."""
-    return before is not None and revision(place.read(place.name)) == revision(before)
+    return before is not None and hash_human_part(place.read(place.name)) == hash_human_part(before)
 
 
 def _is_newer(place: Place, entry: WriteEntry) -> bool:
@@ -324,7 +324,7 @@ class FileWriter:
                     raise errors.NothingToUndo.of(target.path)
                 base = await self._settled(target)
                 before = None if base is None else base.data
-                after = await self.threads.run(older, before or b"", undone)
+                after = await self.threads.run(make_older, before or b"", undone)
                 if await self._put(target, base, after, undone=undone.seq):
                     return WriteResult(before, after, changed=True)
             raise errors.KeepsChanging.of(target.path, tries=TRIES)
@@ -365,7 +365,7 @@ class FileWriter:
 
     async def _settled(self, target: WriteTarget) -> FileSeen | None:
         """Return a file at rest, None if it is to be made; raises a refusal."""
-        return await rest.settled(
+        return await rest.wait_until_settled(
             partial(self.threads.run, _looked, target),
             self.clock,
             path=target.path,
@@ -416,7 +416,7 @@ class FileWriter:
         await self.journal.end(entry.seq, state, aside=found.aside, undone=taken)
         if found.aside:
             try:
-                kept = await self.threads.run(kept_open, entry, found.shown)
+                kept = await self.threads.run(keep_open, entry, found.shown)
             except (errors.NotWritten, errors.WriteFailed) as error:
                 # The row still names what lies aside: the next start looks at it again.
                 log.warning("what a write into %s displaced stays there: %s", entry.path, error)
@@ -430,7 +430,7 @@ class FileWriter:
             return
         known, late = entry.before or b"", False
         while True:
-            text = await written_late(kept, self.threads.run, self.clock, self.pace)
+            text = await wait_for_late_write(kept, self.threads.run, self.clock, self.pace)
             if text is None:
                 break
             await insist(partial(self._return, entry, text, known=known), self.clock)
@@ -447,14 +447,14 @@ class FileWriter:
         kept in the write's row.
         """
         target = WriteTarget(entry.root, entry.path, entry.project_id, entry.agent, entry.run_id)
-        older = {revision(known), revision(text)}
+        older = {hash_human_part(known), hash_human_part(text)}
         async with self._alone(entry.path):
             try:
                 for _ in range(TRIES):
                     base = await self.threads.run(_there, entry)
                     if base is not None and base.data == text:
                         return
-                    if base is not None and revision(base.data) not in older:
+                    if base is not None and hash_human_part(base.data) not in older:
                         break
                     if await self._put(target, base, text, undone=entry.seq):
                         return
@@ -483,7 +483,7 @@ def _looked(target: WriteTarget) -> FileSeen | None:
     try:
         with told(target.path), Place.at(target.root, target.path) as place:
             admit_disk(target.path)
-            rest.undisturbed(place)
+            rest.require_undisturbed(place)
             return place.look_whether_used()
     except errors.FolderMissing:
         if target.create:

@@ -85,7 +85,7 @@ FAULT: Final = "the daemon failed inside; its log has more: cortex daemon logs -
 HEADERS: Final = ((b"cache-control", b"no-store"), (b"x-content-type-options", b"nosniff"))
 
 
-def status_of(
+def find_status(
     error: errors.CortexError, other: Mapping[type[errors.CortexError], int] | None = None
 ) -> int:
     """Return the status of an expected failure; `other` are those that a contract has otherwise."""
@@ -94,12 +94,12 @@ def status_of(
 
 
 @contextmanager
-def contract(statuses: Mapping[type[errors.CortexError], int]) -> Iterator[None]:
+def apply_contract(statuses: Mapping[type[errors.CortexError], int]) -> Iterator[None]:
     """Answer expected failures with the statuses that a contract has for them."""
     try:
         yield
     except errors.CortexError as error:
-        raise HTTPException(status_of(error, statuses), str(error)) from error
+        raise HTTPException(find_status(error, statuses), str(error)) from error
 
 
 #: Where the admission leaves who asks, for the routes.
@@ -450,7 +450,7 @@ class Changes(Body):
         return given
 
 
-def asked(query: str) -> str:
+def trim_question(query: str) -> str:
     """Return a question as it is looked for; empty when there is nothing to look for.
 
     The contracts know no longest question, so what is more than one may have is not looked for; the
@@ -464,7 +464,7 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
-def seconds(at: int) -> float:
+def to_seconds(at: int) -> float:
     """Return a moment of ours (microseconds) in seconds since 1970."""
     return at / SECOND
 

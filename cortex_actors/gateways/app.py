@@ -55,7 +55,7 @@ PUBLIC: Final = frozenset(
 NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
 
 
-def serving(
+def make_serving(
     desk: FrontDesk,
     address: tuple[Any, ...],
     *,
@@ -69,7 +69,7 @@ def serving(
     name = f"[{host}]" if ":" in host else host
     mcp = McpRoute(McpHost(desk, logs))
     app = admission.Admission(
-        application(admission.Premises(desk, clock, __version__), mcp),
+        make_application(admission.Premises(desk, clock, __version__), mcp),
         tokens=tokens,
         hosts={*NAMES, name},
         public=PUBLIC,
@@ -81,7 +81,7 @@ def serving(
     )
 
 
-def application(premises: admission.Premises, mcp: McpRoute) -> ASGIApp:
+def make_application(premises: admission.Premises, mcp: McpRoute) -> ASGIApp:
     """Return all routes, without their admission."""
     app = FastAPI(title="Cortex Actors", version=premises.version, docs_url=None, redoc_url=None)
     for router in seren.routers(premises):
@@ -98,7 +98,7 @@ async def _failed(_request: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, CortexError)  # noqa: S101 - a fact for mypy
     if isinstance(error, InternalError):
         raise error
-    return JSONResponse({"detail": str(error)}, admission.status_of(error))
+    return JSONResponse({"detail": str(error)}, admission.find_status(error))
 
 
 async def _broken(_request: Request, _error: Exception) -> JSONResponse:

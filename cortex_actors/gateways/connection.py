@@ -138,7 +138,7 @@ class Connection(asyncio.StreamReaderProtocol):
             f"the daemon closed a connection idle for {seconds:.1f} s, to make room for others;"
             " connect and ask again"
         )
-        self._out.write(rpc.failure(None, TooManyConnections(message)))
+        self._out.write(rpc.encode_failure(None, TooManyConnections(message)))
         if self._out.get_write_buffer_size():
             self.hang_up()
         self._out.close()
@@ -209,7 +209,7 @@ def listen(home: Home) -> socket.socket:
     return sock
 
 
-def identity(home: Home) -> tuple[int, int] | None:
+def identify(home: Home) -> tuple[int, int] | None:
     """Return what the socket's file is whatever it is called; None where there is none."""
     try:
         found = home.socket.lstat()
@@ -220,6 +220,6 @@ def identity(home: Home) -> tuple[int, int] | None:
 
 def remove(home: Home, ours: tuple[int, int] | None) -> None:
     """Remove the socket's file, unless another daemon has put its own there by now."""
-    if identity(home) == ours:
+    if identify(home) == ours:
         with suppress(OSError):
             home.socket.unlink()

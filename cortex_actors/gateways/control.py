@@ -136,7 +136,7 @@ class Control:
                 f"cannot listen on {self._home.socket}: {error.strerror or error}; "
                 "choose another home, with a shorter path, with --home"
             ) from error
-        self._socket = connection.identity(self._home)
+        self._socket = connection.identify(self._home)
         self._server = await asyncio.get_running_loop().create_unix_server(
             lambda: Connection(self._serve, self._at_once), sock=sock, backlog=TAKEN
         )
@@ -172,7 +172,7 @@ class Control:
         try:
             return await self._answer(rpc.parse(line))
         except rpc.UnreadableRequest as error:
-            return rpc.failure(error.id, error.error, code=error.code)
+            return rpc.encode_failure(error.id, error.error, code=error.code)
 
     async def _serve(self, connection: Connection) -> None:
         """Answer one connection until it ends."""
@@ -187,9 +187,9 @@ class Control:
                 await self._turn(line, connection)
                 self._busy.discard(task)
         except rpc.UnreadableRequest as error:
-            writer.write(rpc.failure(None, error.error, code=error.code))
+            writer.write(rpc.encode_failure(None, error.error, code=error.code))
         except (errors.Refused, errors.DeadlineExceeded) as error:
-            writer.write(rpc.failure(None, error))
+            writer.write(rpc.encode_failure(None, error))
         except (ConnectionError, TimeoutError):
             connection.hang_up()
         except _SessionOverError:
@@ -233,14 +233,14 @@ class Control:
             return None
         if result is None:
             return None
-        return rpc.success(request.id, result) if request.id is not None else b""
+        return rpc.encode_success(request.id, result) if request.id is not None else b""
 
     async def _turn(self, line: bytes, connection: Connection) -> None:
         """Answer one request."""
         try:
             request = rpc.parse(line)
         except rpc.UnreadableRequest as error:
-            await connection.send(rpc.failure(error.id, error.error, code=error.code))
+            await connection.send(rpc.encode_failure(error.id, error.error, code=error.code))
             return
         if request.method == "logs":
             await self._stream(request, connection)
@@ -258,20 +258,20 @@ class Control:
         caller = OWNER
         try:
             caller = await self._caller(request)
-            verb = rpc.bound(self._verbs, request, caller)
+            verb = rpc.bind_verb(self._verbs, request, caller)
             self._require_place(request.method)
             async with asyncio.timeout(DEADLINE):
                 result = await verb()
             self._note_done(request, caller)
-            return rpc.success(request.id, result)
+            return rpc.encode_success(request.id, result)
         except rpc.UnreadableRequest as error:
-            return rpc.failure(request.id, error.error, code=error.code)
+            return rpc.encode_failure(request.id, error.error, code=error.code)
         except TimeoutError:
             late = errors.DeadlineExceeded(f"{request.method} was not done within {DEADLINE:g} s")
-            return rpc.failure(request.id, late)
+            return rpc.encode_failure(request.id, late)
         except Exception as error:  # noqa: BLE001 - one bad request must not end the connection
             self._note_failed(request, caller, error)
-            return rpc.failure(request.id, error)
+            return rpc.encode_failure(request.id, error)
 
     async def _caller(self, request: rpc.Request) -> Caller:
         """Return who asks: without a token the owner.
@@ -331,20 +331,20 @@ class Control:
         caller = OWNER
         try:
             if not (caller := await self._caller(request)).is_owner:
-                raise rpc.refusal(caller, request.method)
+                raise rpc.make_refusal(caller, request.method)
             wanted, last, follow = _wishes(request.params)
             begun = await self._begun(wanted, last=last, follow=follow)
         except (errors.Refused, errors.BadInput) as error:
             self._note_failed(request, caller, error)
             code = rpc.INVALID_PARAMS if isinstance(error, errors.BadInput) else None
-            await connection.send(rpc.failure(request.id, error, code=code))
+            await connection.send(rpc.encode_failure(request.id, error, code=code))
             return
         if isinstance(begun, list):
             await connection.send(b"".join(rpc.notice("logs", r.encoded) for r in begun))
             sent = len(begun)
         else:
             sent = await self._follow(begun, connection)
-        await connection.send(rpc.success(request.id, {"sent": sent}))
+        await connection.send(rpc.encode_success(request.id, {"sent": sent}))
 
     async def _speak(self, request: rpc.Request, connection: Connection, *, mcp: McpHost) -> None:
         """Begin an MCP session, and answer its lines until the client ends it."""
@@ -356,11 +356,11 @@ class Control:
             session = mcp.session(caller, request.params)
         except errors.CortexError as error:
             self._note_failed(request, caller, error)
-            await connection.send(rpc.failure(request.id, error))
+            await connection.send(rpc.encode_failure(request.id, error))
             return
         reads = [name for name, tool in session.tools.items() if tool.reads]
         told = {"agent": session.caller.agent, "version": __version__, "reads": reads}
-        await connection.send(rpc.success(request.id, told))
+        await connection.send(rpc.encode_success(request.id, told))
         task = asyncio.current_task()
         assert task is not None  # noqa: S101 - a coroutine runs in a task
         # It waits for its agent most of the time, and must not be waited for at a stop.

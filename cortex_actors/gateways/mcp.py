@@ -92,7 +92,7 @@ class McpHost:
             raise errors.BadInput("here must be the absolute path of a folder")
         choice = given.get("tools", settings.mcp.tools)
         who = Caller(agent, is_session=caller.is_owner or caller.is_session)
-        offered = tools.offered(choice)
+        offered = tools.list_offered(choice)
         if not who.is_session:
             offered = {name: tool for name, tool in offered.items() if tool.is_agents}
         return AgentSession(who, offered, here or None)
@@ -122,14 +122,14 @@ class McpHost:
         tool = session.tools[name]
         self._desk.life.tool_calls[name] += 1
         if tool.operation is not None:
-            return tools.trimmed(await self.ask(session, tool, given=given), tool.gives)
+            return tools.trim(await self.ask(session, tool, given=given), tool.gives)
         known = {"query": str, "name": str, "params": dict}
         for key, each in given.items():
             if key not in known or not isinstance(each, known[key]):
                 raise errors.BadInput(f"cannot use {key}: more takes query, name and params")
         if wanted := given.get("name"):
-            one = tools.named(wanted)
-            return tools.trimmed(await self.ask(session, one, given=given.get("params", {})))
+            one = tools.find_tool(wanted)
+            return tools.trim(await self.ask(session, one, given=given.get("params", {})))
         return tools.find(given.get("query", ""), is_session=session.caller.is_session)
 
     async def ask(self, session: AgentSession, tool: Tool, *, given: Mapping[str, Any]) -> Any:  # noqa: ANN401 - JSON
@@ -144,7 +144,7 @@ class McpHost:
             raise errors.DaemonStopping("the daemon is stopping: try again in some seconds")
         try:
             verbs = {tool.name: getattr(self._desk, one.method)}
-            verb = rpc.bound(verbs, request, session.caller, takes=tool.schema["properties"])
+            verb = rpc.bind_verb(verbs, request, session.caller, takes=tool.schema["properties"])
             async with asyncio.timeout(DEADLINE):
                 return await verb()
         except rpc.UnreadableRequest as wrong:

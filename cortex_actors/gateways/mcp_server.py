@@ -145,7 +145,7 @@ class _Handlers:
                 why += "; cortex commands are for the person who owns the daemon: ask them"
             said = [types.TextContent(type="text", text=why)]
             return types.CallToolResult(content=said, is_error=True)
-        text, kept = tools.told(found)
+        text, kept = tools.split_result(found)
         part = types.TextContent(type="text", text=text or "nothing found")
         return types.CallToolResult(content=[part], structured_content=kept)
 
@@ -191,7 +191,7 @@ class _Handlers:
             forms = f"{_SCHEME}memory/ID, {_SCHEME}project/NAME and {_SCHEME}principles"
             message = f"there is no resource {uri[:200]!r}; there are {forms}"
             raise MCPError(types.INVALID_PARAMS, message)
-        text = tools.text(tools.trimmed(await self._read(ctx, asked[0], given=asked[1])))
+        text = tools.render_text(tools.trim(await self._read(ctx, asked[0], given=asked[1])))
         part = types.TextResourceContents(uri=uri, mime_type="text/plain", text=text)
         return types.ReadResourceResult(contents=[part])
 
@@ -216,7 +216,7 @@ class _Handlers:
     ) -> Any:  # noqa: ANN401 - JSON
         """Return what an operation gives; an error is the protocol's."""
         try:
-            return await self._host.ask(self._session(ctx), tools.named(operation), given=given)
+            return await self._host.ask(self._session(ctx), tools.find_tool(operation), given=given)
         except CortexError as error:
             raise MCPError(types.INVALID_PARAMS, str(error)) from error
 

@@ -122,7 +122,7 @@ def parse(line: bytes) -> Request:
     raise UnreadableRequest(code, BadInput(why), request_id)
 
 
-def bound(
+def bind_verb(
     verbs: Mapping[str, Callable[..., Awaitable[object]]],
     request: Request,
     caller: Caller = OWNER,
@@ -142,7 +142,7 @@ def bound(
         error = UsageError(f"no method is called {request.method!r}; the methods are: {known}")
         raise UnreadableRequest(UNKNOWN_METHOD, error, request.id)
     if not _is_open(verb, caller):
-        raise refusal(caller, request.method)
+        raise make_refusal(caller, request.method)
     signature, _ = _known(*_function(verb))
     try:
         signature.bind(**request.params)
@@ -156,7 +156,7 @@ def bound(
     return partial(verb, **request.params)
 
 
-def refusal(caller: Caller, method: str) -> NotYours:
+def make_refusal(caller: Caller, method: str) -> NotYours:
     """Return the error of an agent that asks for what only the owner may."""
     if caller.is_session:
         return NotYours(
@@ -169,12 +169,12 @@ def refusal(caller: Caller, method: str) -> NotYours:
     )
 
 
-def success(request_id: Id, result: object) -> bytes:
+def encode_success(request_id: Id, result: object) -> bytes:
     """Return the line of a result."""
     return _line({"jsonrpc": "2.0", "id": request_id, "result": result})
 
 
-def failure(request_id: Id, error: Exception, *, code: int | None = None) -> bytes:
+def encode_failure(request_id: Id, error: Exception, *, code: int | None = None) -> bytes:
     """Return the line of an error; a fault of ours shows its kind, the log its traceback."""
     if is_fault(error):
         text = f"the daemon failed inside: {type(error).__name__}: {error}; see cortex daemon logs"

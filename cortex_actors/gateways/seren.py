@@ -94,7 +94,7 @@ def _questions(router: APIRouter, premises: Premises) -> None:
     @router.post("/search")
     async def search(body: admission.FanSearch, request: Request) -> dict[str, Any]:
         """Return what all stores know about a question, as far as the caller may read it."""
-        query, limit = admission.asked(body.query), body.n_results
+        query, limit = admission.trim_question(body.query), body.n_results
         found: dict[str, Any] = {}
         if query and (limit is None or limit > 0):
             found = await desk.recall(
@@ -120,7 +120,7 @@ def _stores(router: APIRouter, premises: Premises) -> None:
     async def add(body: admission.NewStore) -> dict[str, Any]:
         """Ask a store from now on."""
         given = {name: value for name, value in body.model_dump().items() if value is not None}
-        with admission.contract(_OF_ADDING):
+        with admission.apply_contract(_OF_ADDING):
             found = await desk.add_store(**given)
         told = {"ok": True, "added": found["added"], "active": len(found["active"])}
         return {**told, "warnings": found["warnings"]} if found.get("warnings") else told
@@ -128,7 +128,7 @@ def _stores(router: APIRouter, premises: Premises) -> None:
     @router.delete("/stores/{name}", dependencies=owners)
     async def remove(name: str) -> dict[str, Any]:
         """Ask a store no more."""
-        with admission.contract(_OF_STORES):
+        with admission.apply_contract(_OF_STORES):
             found = await desk.remove_store(name)
         return {"ok": True, "removed": found["removed"], "active": len(found["active"])}
 
@@ -138,7 +138,7 @@ def _stores(router: APIRouter, premises: Premises) -> None:
         found = [_health(each) for each in (await desk.store_health())["stores"]]
         counts = Counter(each["health_status"] for each in found)
         summed = {name: counts.get(name, 0) for name in STATUSES}
-        return {"stores": found, **summed, "ts": admission.seconds(premises.clock.now())}
+        return {"stores": found, **summed, "ts": admission.to_seconds(premises.clock.now())}
 
 
 def _knobs(router: APIRouter, premises: Premises) -> None:
@@ -154,7 +154,7 @@ def _knobs(router: APIRouter, premises: Premises) -> None:
             row = _budget((await desk.knobs())["knobs"])
             # Nothing is to be changed where they are shown already.
             given |= {} if row["live"] else {"satellite_budget": row["settings"] or row["default"]}
-        with admission.contract(_OF_TURNING):
+        with admission.apply_contract(_OF_TURNING):
             found = await desk.configure(given)
         changed = dict(found["changed"])
         if body.satellite_edges_enabled is not None:
@@ -282,8 +282,8 @@ def _health(row: Mapping[str, Any]) -> dict[str, Any]:
         "avg_latency": row["latency_ms"] / 1_000,
         "max_latency": row["max_latency_ms"] / 1_000,
         "last_latency": row["last_latency_ms"] / 1_000,
-        "last_call_ts": admission.seconds(row["asked_at"] or 0),
-        "last_success_ts": admission.seconds(row["answered_at"] or 0),
+        "last_call_ts": admission.to_seconds(row["asked_at"] or 0),
+        "last_success_ts": admission.to_seconds(row["answered_at"] or 0),
         "error_count": row["failed"],
         "last_error": row["last_error"],
         "consecutive_failures": row["consecutive_failures"],
@@ -316,7 +316,7 @@ def _alive(router: APIRouter, premises: Premises, **more: object) -> None:
     @router.get("/health")
     async def health() -> dict[str, Any]:
         """Say that a daemon answers."""
-        return {"ok": True, "ts": admission.seconds(premises.clock.now()), **more}
+        return {"ok": True, "ts": admission.to_seconds(premises.clock.now()), **more}
 
 
 def _recall(router: APIRouter, premises: Premises) -> None:
@@ -326,7 +326,7 @@ def _recall(router: APIRouter, premises: Premises) -> None:
     async def recall(body: admission.Recalled) -> dict[str, Any]:
         """Return hits, best first, each with where it was read."""
         found: dict[str, Any] = {"hits": [], "skipped": []}
-        if query := admission.asked(body.query):
+        if query := admission.trim_question(body.query):
             found = await premises.desk.outside_recall(query, body.limit)
         return {
             "service": premises.service,
@@ -385,7 +385,7 @@ def _facts(router: APIRouter, premises: Premises) -> None:
     async def search(body: admission.FactSearch) -> dict[str, Any]:
         """Return facts about a question, the one with that key first."""
         found: dict[str, Any] = {"facts": [], "skipped": []}
-        if query := admission.asked(body.query):
+        if query := admission.trim_question(body.query):
             found = await premises.desk.outside_facts(
                 query, body.n_results, project=body.project, fundamentals=body.include_fundamentals
             )
@@ -458,7 +458,7 @@ def _memories(router: APIRouter, premises: Premises) -> None:
     @router.post("/search")
     async def search(body: admission.MemorySearch) -> dict[str, Any]:
         """Return memories about a question, best first."""
-        tiers, query = _tiers(body), admission.asked(body.query)
+        tiers, query = _tiers(body), admission.trim_question(body.query)
         found = _NOTHING
         if tiers and query:
             found = await premises.desk.outside_memories(
@@ -532,7 +532,7 @@ def _row(found: Mapping[str, Any], **more: object) -> dict[str, Any]:
     topic = admission.clean(", ".join(found["tags"])) or None
     metadata = {
         "topic": topic,
-        "created_at": admission.seconds(found["created_at"]),
+        "created_at": admission.to_seconds(found["created_at"]),
         "source": "agent",
         "agent": found["agent"],
         "type": found["type"],
@@ -552,7 +552,7 @@ def _surroundings(found: Mapping[str, Any], *, inline: bool) -> dict[str, Any]:
     before, at = around["replaced"], around["latest_at"]
     told: dict[str, Any] = {
         "satellites": around["parts"],
-        "latest_satellite_at": None if at is None else admission.seconds(at),
+        "latest_satellite_at": None if at is None else admission.to_seconds(at),
         "supersedes": None if before is None else before["id"],
         "superseded_by": None,
     }
@@ -568,7 +568,7 @@ def _episode(found: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "id": found["id"],
         "content": admission.clean(found["text"]),
-        "created_at": admission.seconds(found["created_at"]),
+        "created_at": admission.to_seconds(found["created_at"]),
     }
 
 

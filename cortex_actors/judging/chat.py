@@ -127,7 +127,7 @@ def _shape(kind: QuestionKind) -> _Shape:
     return Comparison if kind is QuestionKind.COMPARE else ChatText
 
 
-def schema(kind: QuestionKind) -> dict[str, Any]:
+def make_schema(kind: QuestionKind) -> dict[str, Any]:
     """Return the JSON schema of an answer, as strict as OpenAI's dialect wants it."""
     made: dict[str, Any] = _strict(_shape(kind).model_json_schema())
     return made
@@ -160,7 +160,7 @@ def accepts(kind: QuestionKind, answer: object) -> bool:
     return True
 
 
-def judgement_of(answer: Answer) -> Judgement | None:
+def make_judgement(answer: Answer) -> Judgement | None:
     """Return what a comparison says; None when the model is not sure."""
     told = Comparison.model_validate(answer)
     if told.confidence < SURE:
@@ -175,7 +175,7 @@ def judgement_of(answer: Answer) -> Judgement | None:
     )
 
 
-def text_of(answer: Answer) -> str:
+def get_text(answer: Answer) -> str:
     """Return the text that was written."""
     return ChatText.model_validate(answer).text
 
@@ -215,17 +215,17 @@ EDITION = 2
 _TABLE = table("prompts", package="judging")
 
 
-def system(kind: QuestionKind) -> str:
+def make_system_prompt(kind: QuestionKind) -> str:
     """Return the system prompt, which comes before the quoted texts."""
     task = _TABLE["tasks"][kind]
-    return f"{_TABLE['frame']}\n\n{task}\n\n{_TABLE['shape']}\n{json.dumps(schema(kind))}"
+    return f"{_TABLE['frame']}\n\n{task}\n\n{_TABLE['shape']}\n{json.dumps(make_schema(kind))}"
 
 
 #: What begins the marks that a chat is put together with.
 _MARKS = re.compile(r"[<>\[\]]")
 
 
-def quoted(question: JudgeQuestion) -> str:
+def quote_question(question: JudgeQuestion) -> str:
     """Return the JSON document that a question's texts are sent as.
 
     Raises `Refused` for a text that reads as if it were meant for the model: it waits for a person.
@@ -273,7 +273,7 @@ _WHOLE = r"(?<!\w)(?<!\d[.,:]){}(?!\w|[.,:]\d)"
 _ENDS = re.compile(r"[.!?\u3002](?=\s|$)")
 
 
-def objection(question: JudgeQuestion, answer: Answer) -> str | None:
+def find_objection(question: JudgeQuestion, answer: Answer) -> str | None:
     """Return why an answer must not be used; None when nothing speaks against it."""
     shown = (visible(mask_secrets(text).text) for text in _strings(question.quoted))
     sources = "\n".join(shown)
@@ -288,7 +288,7 @@ def objection(question: JudgeQuestion, answer: Answer) -> str | None:
     return None
 
 
-def cut(text: str, most: int) -> str | None:
+def cut_text(text: str, most: int) -> str | None:
     """Return as many whole sentences of a text as fit; None when not even the first does."""
     if len(text) <= most:
         return text
@@ -334,14 +334,14 @@ class Completed:
     written: int
 
 
-def request(
+def make_request(
     model: str, kind: QuestionKind, content: str, *, form: str, tokens: int
 ) -> dict[str, Any]:
     """Return the document of one question; `content` is what it quotes."""
     document: dict[str, Any] = {
         "model": model,
         "messages": [
-            {"role": "system", "content": system(kind)},
+            {"role": "system", "content": make_system_prompt(kind)},
             {"role": "user", "content": content},
         ],
         "temperature": TEMPERATURE,
@@ -349,14 +349,14 @@ def request(
         "max_tokens": tokens,
     }
     if form == "json_schema":
-        wanted = {"name": str(kind), "strict": True, "schema": schema(kind)}
+        wanted = {"name": str(kind), "strict": True, "schema": make_schema(kind)}
         document["response_format"] = {"type": form, form: wanted}
     elif form == "json_object":
         document["response_format"] = {"type": form}
     return document
 
 
-def completed(reply: Reply, *, kind: QuestionKind, endpoint: Endpoint) -> Completed:
+def read_completion(reply: Reply, *, kind: QuestionKind, endpoint: Endpoint) -> Completed:
     """Return what a good answer of the server holds.
 
     Raises `EndpointDown` for what is no completion, or none of the shape that was asked for, and
@@ -465,7 +465,7 @@ class LanguageLayer:
 
     def judged(self, answer: Answer) -> Judgement | None:
         """Return what a comparison says; None when the model is guessing."""
-        return judgement_of(answer)
+        return make_judgement(answer)
 
     async def _told(self, question: JudgeQuestion) -> Told:
         """Return what the model says to one question, or why it says nothing that can be used."""
@@ -483,7 +483,7 @@ class LanguageLayer:
         if self._client is None or self._clock.monotonic() < self._until:
             raise EndpointUnusable(self._why)
         try:
-            content = quoted(question)
+            content = quote_question(question)
         except CortexError:
             self._counts["held_back"] += 1
             raise
@@ -497,7 +497,7 @@ class LanguageLayer:
         self._counts["read"] += told.read
         self._counts["written"] += told.written
         answer = _fitting(question, told.answer)
-        why = "it is too long" if answer is None else objection(question, answer)
+        why = "it is too long" if answer is None else find_objection(question, answer)
         if answer is None or why is not None:
             self._counts["unusable"] += 1
             raise BadInput(f"what {self._name} wrote is not used: {why}")
@@ -508,10 +508,10 @@ class LanguageLayer:
     ) -> Completed:
         """Ask for JSON as strictly as the server can; a form that has worked is kept."""
         tokens = self._settings.answer_tokens
-        read = partial(completed, kind=kind, endpoint=client.endpoint)
+        read = partial(read_completion, kind=kind, endpoint=client.endpoint)
         while True:
             form, until = self._form, self._clock.monotonic() + LONGEST_CALL
-            document = request(
+            document = make_request(
                 self._settings.model, kind, content, form=FORMATS[form], tokens=tokens
             )
             try:
@@ -552,5 +552,5 @@ def _fitting(question: JudgeQuestion, answer: Answer) -> Answer | None:
         }
     if question.kind is not QuestionKind.SUMMARISE:
         return answer
-    text = cut(str(answer["text"]), int(question.quoted["most"]))
+    text = cut_text(str(answer["text"]), int(question.quoted["most"]))
     return None if text is None else {**answer, "text": text}

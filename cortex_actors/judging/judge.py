@@ -22,9 +22,9 @@ from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from cortex_actors.domain.insight import Claim, Conflict, Judgement, statement_hash
+from cortex_actors.domain.insight import Claim, Conflict, Judgement, hash_statement
 from cortex_actors.errors import CortexError, JudgeDown
-from cortex_actors.judging.chat import LanguageLayer, text_of
+from cortex_actors.judging.chat import LanguageLayer, get_text
 from cortex_actors.judging.layer import (
     Answer,
     JudgeInfo,
@@ -180,7 +180,7 @@ class Judge(AsyncioActor):
         for layer in self._able(question.kind):
             (answer,) = await self._told(layer, [question], run, until=until)
             if answer is not None:
-                return text_of(answer)
+                return get_text(answer)
         return None
 
     def describe(self) -> JudgeInfo:
@@ -231,7 +231,7 @@ class Judge(AsyncioActor):
     ) -> dict[bytes, Answer]:
         """Return the answers that the ledger keeps; none when it cannot be asked."""
         try:
-            kept = await self._records.read(lambda c: verdicts.found(c, questions))
+            kept = await self._records.read(lambda c: verdicts.load_answers(c, questions))
         except CortexError:
             return {}
         found = {k: each for k, each in kept.items() if layer.accepts(questions[k].kind, each)}
@@ -369,7 +369,7 @@ def _verdict(
     if question.kind is not QuestionKind.COMPARE:
         return kept
     sides = (question.quoted[side].get("text", "") for side in ("one", "other"))
-    one, other = sorted(map(statement_hash, sides))
+    one, other = sorted(map(hash_statement, sides))
     found = layer.judged(answer)
     relation = None if found is None else str(found.relation)
     return replace(kept, one=one, other=other, relation=relation)
@@ -380,7 +380,7 @@ def _key(layer: JudgingLayer, question: JudgeQuestion) -> bytes:
     return question.key(layer.decider, layer.model_id, layer.edition)
 
 
-def layers_for(
+def make_layers(
     settings: JudgingSettings, clock: Clock, *, on_line: Callable[[str], None]
 ) -> tuple[JudgingLayer, ...]:
     """Return the layers beyond the rules, the first to be asked first; none by default.

@@ -26,7 +26,7 @@ import numpy as np
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.endpoint.client import Breaker
 from cortex_actors.errors import BadInput, CortexError, JudgeDown, JudgeMissing
-from cortex_actors.home import fingerprint, weights
+from cortex_actors.home import compute_fingerprint, list_weights
 from cortex_actors.judging.layer import (
     Answer,
     JudgeQuestion,
@@ -55,7 +55,7 @@ SLACK = 0.01
 Row = tuple[float, float, float]
 
 
-def rows_of(answer: object) -> tuple[Row, Row] | None:
+def read_rows(answer: object) -> tuple[Row, Row] | None:
     """Return the two rows that an answer holds; None for what is none."""
     rows = answer.get("rows") if isinstance(answer, dict) else None
     if not isinstance(rows, list) or len(rows) != 2:  # noqa: PLR2004 - two directions
@@ -64,7 +64,7 @@ def rows_of(answer: object) -> tuple[Row, Row] | None:
     return None if forth is None or back is None else (forth, back)
 
 
-def judgement_of(rows: tuple[Row, Row], sure: float) -> Judgement | None:
+def make_judgement(rows: tuple[Row, Row], sure: float) -> Judgement | None:
     """Return the first of these that is at least `sure`, or None."""
     forth, back = rows
     least = [min(both) for both in zip(forth, back, strict=True)]
@@ -142,14 +142,14 @@ def locate(
 
 def _model(folder: Path, name: str, named: Sequence[str]) -> EntailmentModel:
     """Return what a folder's files say; raises `JudgeMissing` when they are no such model's."""
-    if not any(weights(folder)):
+    if not any(list_weights(folder)):
         raise JudgeMissing(f"{folder} holds no *.safetensors or pytorch_model.bin; {_SET}")
     try:
         config = json.loads((folder / "config.json").read_text("utf-8"))
         labels = dict(enumerate(named)) or config.get("id2label", {})
         by_label = {str(label).lower(): int(number) for number, label in labels.items()}
         outputs = tuple(by_label[label] for label in LABELS)
-        return EntailmentModel(f"{name}@{fingerprint(folder)}", folder.absolute(), outputs)
+        return EntailmentModel(f"{name}@{compute_fingerprint(folder)}", folder.absolute(), outputs)
     except KeyError as error:
         raise JudgeMissing(
             f"the model in {folder} is no entailment model: its configuration names no output "
@@ -285,13 +285,13 @@ class EntailmentLayer:
 
     def accepts(self, kind: QuestionKind, answer: object) -> bool:
         """Return whether an answer holds a row of probabilities for each direction."""
-        return kind is QuestionKind.COMPARE and rows_of(answer) is not None
+        return kind is QuestionKind.COMPARE and read_rows(answer) is not None
 
     def judged(self, answer: Answer) -> Judgement | None:
         """Return what the probabilities say, as far as they reach `cross_encoder_sure`."""
-        rows = rows_of(answer)
+        rows = read_rows(answer)
         sure = self._settings.cross_encoder_sure
-        return None if rows is None else judgement_of(rows, sure)
+        return None if rows is None else make_judgement(rows, sure)
 
     async def _scored(
         self, model: EntailmentModel, questions: Sequence[JudgeQuestion]

@@ -50,7 +50,7 @@ class Scorer:
 
         logging.set_verbosity_error()
         logging.disable_progress_bar()
-        torch.set_num_threads(child.cores())
+        torch.set_num_threads(child.count_cores())
         self._model = CrossEncoder(self._folder, device="cpu", local_files_only=True)
         outputs = self._rows(WARM).shape[1]
         return {"outputs": outputs, "seconds": clock.monotonic() - before}, b""

@@ -178,10 +178,10 @@ class Archivist(AsyncioActor):
 
         def unit(connection: Connection) -> tuple[Remembered | None, list[Event[Payload]]]:
             key = wish.key and f"remember {wish.agent} {wish.key}"
-            there = memory_merge.keyed(connection, key, wish.text) if key else None
+            there = memory_merge.find_by_key(connection, key, wish.text) if key else None
             if there is not None:
                 return _existing(there), []
-            there = memory_merge.known(connection, plan.first, merged=wish.merge)
+            there = memory_merge.find_known(connection, plan.first, merged=wish.merge)
             if there is not None:
                 return _added(connection, there, wish, how), []
             realms.require_readable(connection, wish.replies_to, wish.agent)
@@ -214,13 +214,13 @@ class Archivist(AsyncioActor):
 
         Raises what embedding and the ledger raise: then nothing can be compared for now.
         """
-        waiting = await self._records.read(partial(memory_merge.due, limit=BULK))
+        waiting = await self._records.read(partial(memory_merge.list_due, limit=BULK))
         done = 0
         for each in waiting:
             try:
                 vector = await self._planner.embedded(each.text)
             except Unembeddable:  # no model takes it, and it must not keep the others waiting
-                await self._records.write(partial(memory_merge.compared, memory_id=each.id))
+                await self._records.write(partial(memory_merge.mark_compared, memory_id=each.id))
                 done += 1
                 continue
             async with self._lineup.turn(MergeScope.of(each), vector):
@@ -251,7 +251,7 @@ def _superseded(
     connection: Connection, wish: RememberRequest, *, is_new: bool = True
 ) -> tuple[str, ...]:
     """Return the active memories that a wish takes the place of."""
-    return memory_merge.replaced(
+    return memory_merge.list_replaced(
         connection, wish.supersedes, wish.caller, agent=wish.agent, is_new=is_new
     )
 
@@ -267,7 +267,7 @@ def _added(connection: Connection, known: Memory, wish: RememberRequest, how: Ho
     return replace(
         _existing(known),
         superseded=memory_merge.replace_memory(connection, old, known.id, how),
-        tags_added=memory_records.tagged(connection, known, wish.tags),
+        tags_added=memory_records.add_tags(connection, known, wish.tags),
         asked=wish.layer,
     )
 

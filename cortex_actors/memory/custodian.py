@@ -145,7 +145,7 @@ class Custodian(Consumer):
     async def on_convergence(self, event: Event[Ids]) -> Outcome:
         """Let memories that several agents say alike sink into the cortex."""
         now, ids = self.desk.clock.now(), event.payload.ids
-        found = await self._records.read(lambda c: memory_attention.converged(c, ids))
+        found = await self._records.read(lambda c: memory_attention.list_converged(c, ids))
         if not found:
             return Outcome()
         return Outcome(
@@ -214,11 +214,11 @@ class Custodian(Consumer):
         decays, earning = self._settings.decays, self._settings.earning
         # By the memories that say it now: a part may have become a whole.
         readings: dict[str, AccessCount] = {}
-        for given, each in memory_history.current(connection, sealed.readings).items():
+        for given, each in memory_history.find_current(connection, sealed.readings).items():
             if each is not None:
                 known, more = readings.get(each, AccessCount(0, 0)), sealed.readings[given]
                 readings[each] = known.with_another(more.count, more.at)
-        read = memory_attention.read(connection, readings, now=now, decays=decays)
+        read = memory_attention.write_accesses(connection, readings, now=now, decays=decays)
         moved = memory_attention.sink(connection, read, now=now, earning=earning, by=NAME)
         accessed = [Ids(some) for some in parts([each.id for each in read], NAMED)]
         said = [self.say(MEMORY_ACCESSED, each) for each in accessed]

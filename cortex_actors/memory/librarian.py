@@ -32,7 +32,7 @@ from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import documents
 from cortex_actors.text import hazards, terms
-from cortex_actors.text.documents import READ_AS, document, pieces
+from cortex_actors.text.documents import READ_AS, cut_pieces, parse_document
 from cortex_actors.text.markdown import MAX_BYTES, require_room
 
 if TYPE_CHECKING:
@@ -184,14 +184,14 @@ class Catalogued:
     told: tuple[str, ...] = ()
 
 
-def catalogued(given: GivenDocument, *, at: int) -> Catalogued:
+def catalogue_document(given: GivenDocument, *, at: int) -> Catalogued:
     """Return what is kept of a document. Raises `FileTooLarge` and `NotText`; linear."""
     whole = hazards.mask_secrets(given.data.decode("utf-8", _AS_IT_IS))
-    read = document(whole.text.encode("utf-8", _AS_IT_IS), path=given.title or given.source)
+    read = parse_document(whole.text.encode("utf-8", _AS_IT_IS), path=given.title or given.source)
     title = hazards.visible(read.title)
     tags = tuple(_tags(read.tags))
     made = []
-    for number, piece in enumerate(pieces(read.passages)):
+    for number, piece in enumerate(cut_pieces(read.passages)):
         text = hazards.visible(piece.text)
         made.append(
             Chunk(
@@ -229,7 +229,7 @@ def _tags(said: tuple[str, ...]) -> Iterator[str]:
     """Yield the tags of a document in their one form; what can be none is passed over."""
     for each in said[: terms.MOST]:
         with suppress(BadInput):
-            yield from terms.tags([each])
+            yield from terms.normalise_tags([each])
 
 
 def _strange(text: str) -> Iterator[str]:
@@ -280,7 +280,7 @@ class Librarian(AsyncioActor):
         skips = frozenset(self._settings.knowledge_skips)
         shelf = await self._threads.run(load_shelf, path, skips=skips)
         sources = [source for source, _ in shelf.files]
-        known = await self._records.read(lambda c: documents.by_source(c, sources))
+        known = await self._records.read(lambda c: documents.load_documents(c, sources))
         single = sources == [shelf.root]
         # The topic that a document has, or else that of where it lies.
         topics = {each: one.topic for each, one in known.items()}
@@ -291,7 +291,7 @@ class Librarian(AsyncioActor):
         done = await asyncio.gather(*work)
         if not (single or shelf.closed):
             # The documents of the folder that lie there no more.
-            below = await self._records.read(lambda c: documents.below(c, shelf.root))
+            below = await self._records.read(lambda c: documents.list_below(c, shelf.root))
             left, at = sorted({*below} - {*sources}), self._clock.now()
             lost = await self._threads.run(mark_gone, left)
             gone = await self._records.write(lambda c: documents.withdraw(c, lost, at=at))
@@ -311,7 +311,7 @@ class Librarian(AsyncioActor):
 
         Raises `FileTooLarge`, `NotText`.
         """
-        known = await self._records.read(lambda c: documents.by_source(c, [given.source]))
+        known = await self._records.read(lambda c: documents.load_documents(c, [given.source]))
         return await self._keep(given, known.get(given.source))
 
     async def _one(
@@ -337,7 +337,7 @@ class Librarian(AsyncioActor):
             return _became(given.source, Became.UNCHANGED, known)
         # The moment tells the pieces of one reading from those of every other.
         at = max(self._clock.now(), known.read_at + 1 if known else 0)
-        made = await self._threads.run(catalogued, given, at=at)
+        made = await self._threads.run(catalogue_document, given, at=at)
         await self._records.write(lambda c: documents.learn(c, made.document, made.chunks))
         state = Became.CHANGED if is_found else Became.ADDED
         became = _became(given.source, state, made.document)

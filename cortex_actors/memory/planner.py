@@ -43,11 +43,11 @@ from cortex_actors.rules.merging import (
     MergeVerdict,
     Prefer,
     Ruled,
-    deeper,
+    choose_deeper,
+    find_objection,
+    judge_pair,
     neighbour_score,
-    objection,
-    ruled,
-    united,
+    unite_texts,
 )
 from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage import memory_history, memory_records
@@ -78,7 +78,7 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
     It begins at the moment of the merge; its layer is the deeper one of the two, and it has been in
     it for as long as that one.
     """
-    layer = deeper(new.layer, old.layer)
+    layer = choose_deeper(new.layer, old.layer)
     since = min(each.layer_since or each.created_at for each in (new, old) if each.layer is layer)
 
     def times(name: str) -> list[int]:
@@ -95,7 +95,7 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
         brief = same.abstract, same.summary
     else:
         said = text.removeprefix(f"{new.role}: ") if new.role else text
-        own = new.abstract if new.abstract != abstract(spoken(new)) else ""
+        own = new.abstract if new.abstract != abstract(strip_role(new)) else ""
         brief = own or abstract(said), summary(said)
     return replace(
         new,
@@ -119,7 +119,7 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
     )
 
 
-def spoken(memory: Memory) -> str:
+def strip_role(memory: Memory) -> str:
     """Return what a memory says, without who spoke."""
     return memory.text.removeprefix(f"{memory.role}: ") if memory.role else memory.text
 
@@ -233,7 +233,7 @@ class Planner:
 
         An agent's own abstract is kept.
         """
-        text, run = spoken(memory), memory.id
+        text, run = strip_role(memory), memory.id
         if not self.judge.is_there or len(sentences(text)) <= SUMMARY:
             return memory
         short = own or await self.judge.summarise(text, most=ABSTRACT, run=run)
@@ -298,10 +298,10 @@ class Planner:
                 continue
             said = each.ruled
             if said.verdict is MergeVerdict.ASK:
-                texts = spoken(node.memory), spoken(each.memory)
+                texts = strip_role(node.memory), strip_role(each.memory)
                 asked = (Claim(texts[0]), Claim(texts[1]), each.cosine)
                 (word,) = await self.judge.compare([asked], run=node.first.id)
-                said = merging.believed(word, *texts)
+                said = merging.judge_answer(word, *texts)
             if said.verdict is MergeVerdict.CONFLICT:
                 node.clashes[each.memory.id] = MemoryClash(each.memory.id, said.by, said.why)
             if (
@@ -314,12 +314,12 @@ class Planner:
 
     async def _merged(self, node: _Node, candidate: Candidate, said: Ruled) -> bool:
         """Merge a candidate into what there is; by a model's text where that can be believed."""
-        both = spoken(node.memory), spoken(candidate.memory)
+        both = strip_role(node.memory), strip_role(candidate.memory)
         text = await self.judge.merged(list(both), prefer=str(node.prefer), run=node.first.id)
-        is_it = text is not None and objection(text, both) is None
+        is_it = text is not None and find_objection(text, both) is None
         if text is not None and is_it and await self._taken(node, candidate, text, said=said):
             return True
-        text = united(*both, prefer=node.prefer)
+        text = unite_texts(*both, prefer=node.prefer)
         return await self._taken(node, candidate, text, said=said)
 
     async def _taken(self, node: _Node, candidate: Candidate, content: str, *, said: Ruled) -> bool:
@@ -366,16 +366,16 @@ class Planner:
                 return CandidatesSeen(known)
         near = self.around.near(connection, asked, scope, most=self.gates.top_k, but=node.but)
         wanted = [each for each in near if each.cosine >= self.gates.merge_never]
-        rows = memory_records.by_id(connection, [each.memory_id for each in wanted])
+        rows = memory_records.load_active(connection, [each.memory_id for each in wanted])
         found: list[Candidate] = []
-        mine = {*node.leaves, *memory_history.below(connection, node.leaves)}
+        mine = {*node.leaves, *memory_history.list_parts(connection, node.leaves)}
         for each in wanted:
             other = rows.get(each.memory_id)
             if other is None or other.pinned_at is not None:
                 continue
             # What was split may have been made of others itself: then it is no leaf.
-            theirs = [other.id, *memory_history.below(connection, [other.id])]
-            parted = memory_states.of(connection, theirs).values()
+            theirs = [other.id, *memory_history.list_parts(connection, [other.id])]
+            parted = memory_states.list_apart(connection, theirs).values()
             if any(not some.isdisjoint(mine) for some in parted):
                 continue
             leaves = self.around.leaves(connection, other.id)
@@ -403,7 +403,7 @@ class Planner:
         near = self.around.near(connection, asked, scope, most=most, but=but)
         if not near or near[0].cosine <= gates.max_neighbor_score:
             return False
-        rows = memory_records.by_id(connection, [each.memory_id for each in near])
+        rows = memory_records.load_active(connection, [each.memory_id for each in near])
         counted = [
             each.cosine
             for each in near
@@ -416,9 +416,9 @@ class Planner:
     def _ruled(self, node: Memory, other: Memory, cosine_: float) -> Ruled:
         """Return what the rules say of two memories."""
         thresholds, lexicon = self.rules()
-        return ruled(
-            spoken(node),
-            spoken(other),
+        return judge_pair(
+            strip_role(node),
+            strip_role(other),
             cosine_,
             gates=self.gates,
             thresholds=thresholds,

@@ -12,14 +12,14 @@ from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
 from cortex_actors.domain.memory import MERGEABLE, PROBE, Layer, Memory, MemoryType, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
-from cortex_actors.rules.admission import THREAD, admitted, filed, named
+from cortex_actors.rules.admission import THREAD, check_name, check_tags, check_text
 from cortex_actors.rules.decay import is_deeper
 from cortex_actors.rules.merging import Prefer
 from cortex_actors.storage import memory_records, realms
 from cortex_actors.storage.memory import village
 from cortex_actors.storage.memory_records import digest
 from cortex_actors.text.summary import abstract, summary
-from cortex_actors.text.terms import word
+from cortex_actors.text.terms import parse_word
 
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
@@ -192,25 +192,25 @@ class Posted:
         }
 
 
-def wished(given: Message, *, agent: str, caller: Caller) -> RememberRequest:
+def check_message(given: Message, *, agent: str, caller: Caller) -> RememberRequest:
     """Return what is kept of a post; raises `BadInput`, and `Refused` for a secret.
 
     A post is a working memory: what is said to others is meant to be found for some days.
     """
-    realm = word(Realm, given.realm, name="realm")
+    realm = parse_word(Realm, given.realm, name="realm")
     related = tuple(dict.fromkeys(map(agent_id, list_ids(given.related_agents, "related_agents"))))
     if realm is Realm.BRIDGE and not set(related) - {agent}:
         raise BadInput(
             "cannot post on a bridge to no agent: name one in related_agents (--to AGENT)"
         )
     return RememberRequest(
-        content=admitted(given.content, what="the post", redact=given.redact),
+        content=check_text(given.content, what="the post", redact=given.redact),
         agent=agent,
         layer=Layer.WORKING,
         realm=realm,
-        type=word(MemoryType, given.type, name="type"),
-        thread=named(given.thread or "", what="the thread", most=THREAD, redact=given.redact),
-        tags=filed(given.tags, redact=given.redact),
+        type=parse_word(MemoryType, given.type, name="type"),
+        thread=check_name(given.thread or "", what="the thread", most=THREAD, redact=given.redact),
+        tags=check_tags(given.tags, redact=given.redact),
         related=related,
         replies_to=list_ids(given.responding_to, "responding_to"),
         caller=caller,
@@ -218,7 +218,7 @@ def wished(given: Message, *, agent: str, caller: Caller) -> RememberRequest:
     )
 
 
-def keep(connection: Connection, wish: RememberRequest, *, memory_id: str, at: int) -> Posted:
+def save_post(connection: Connection, wish: RememberRequest, *, memory_id: str, at: int) -> Posted:
     """Write a post, or find the one that states the same; what is new waits to be compared.
 
     Raises `NotFound` for a post that it answers and may not read.
@@ -226,16 +226,16 @@ def keep(connection: Connection, wish: RememberRequest, *, memory_id: str, at: i
     realms.require_readable(connection, wish.replies_to, wish.agent)
     said = wish.memory(memory_id, at)
     whole = replace(
-        wish, thread=wish.thread or village.joined(connection, wish.replies_to, beside=said)
+        wish, thread=wish.thread or village.find_thread(connection, wish.replies_to, beside=said)
     )
     if wish.type in MERGEABLE and wish.realm is not Realm.BRIDGE:
-        known = village.stated(connection, whole.memory(memory_id, at), digest(whole.text))
+        known = village.find_stated(connection, whole.memory(memory_id, at), digest(whole.text))
         if known is not None:
             return Posted(known, EXISTING, whole)
     made = replace(whole.memory(memory_id, at), merge_due=whole.is_mergeable)
     memory_records.save(connection, [made])
     if whole.realm in village.SPOKEN:
-        village.wait(connection, [memory_id])
+        village.note_due(connection, [memory_id])
     return Posted(memory_id, SAVED, whole)
 
 

@@ -21,7 +21,7 @@ from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.events import Publisher
-from cortex_actors.text.summary import parse, session_of
+from cortex_actors.text.summary import name_session, parse
 from cortex_actors.topics import CRUMB_LEFT
 
 if TYPE_CHECKING:
@@ -66,13 +66,13 @@ class Trail(AsyncioActor):
         """
         now = self._clock.now()
         make = partial(
-            admission.crumb,
+            admission.make_crumb,
             given,
             agent=agent,
             name=f"crm_{ulid(now)}",
             at=now,
             saved_by=by,
-            session=session_of(agent, now),
+            session=name_session(agent, now),
             project_id=project_id,
         )
         return (await self._taken(make, once=False))[0]
@@ -93,8 +93,8 @@ class Trail(AsyncioActor):
         if shown.left_at > self._clock.now() + AHEAD:
             raise BadInput(f"cannot take the crumb: it was left at {iso(shown.left_at)}, not yet")
         make = partial(
-            admission.crumb,
-            admission.again(shown, redact=redact),
+            admission.make_crumb,
+            admission.to_request(shown, redact=redact),
             agent=agent_id(shown.agent_id) if agent is None else agent,
             name=f"crm_{ulid(shown.left_at)}",
             at=shown.left_at,
@@ -114,7 +114,7 @@ class Trail(AsyncioActor):
         crumb = await asyncio.to_thread(make)
 
         def work(connection: Connection) -> tuple[CrumbRecord, Sequence[Event[Payload]]]:
-            known = agent_records.like(connection, crumb) if once else None
+            known = agent_records.find_same(connection, crumb) if once else None
             if known is not None:
                 return known, ()
             agent_records.leave(connection, crumb)

@@ -25,7 +25,7 @@ from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import CortexError, MailboxFull
-from cortex_actors.memory.request import SAVED, Message, Posted, keep, wished
+from cortex_actors.memory.request import SAVED, Message, Posted, check_message, save_post
 from cortex_actors.rules import convergence
 from cortex_actors.rules.convergence import AgreeingGroup, ConvergenceResult, Voice
 from cortex_actors.runtime.actor import AsyncioActor, deferred
@@ -145,12 +145,12 @@ class Village(AsyncioActor):
         """
         acting = caller.acting(agent, self._settings.agent)
         # Its text is looked at on a thread.
-        wish = await asyncio.to_thread(wished, given, agent=acting, caller=caller)
+        wish = await asyncio.to_thread(check_message, given, agent=acting, caller=caller)
         now = self._clock.now()
         memory_id = f"mem_{ulid(now)}"
 
         def work(connection: Connection) -> tuple[Posted, list[Event[Payload]]]:
-            posted = keep(connection, wish, memory_id=memory_id, at=now)
+            posted = save_post(connection, wish, memory_id=memory_id, at=now)
             if posted.state != SAVED:
                 return posted, []
             topics = (MEMORY_REMEMBERED, VILLAGE_POSTED)[: 1 + (wish.realm in village.SPOKEN)]
@@ -172,7 +172,7 @@ class Village(AsyncioActor):
         posts = await self._records.read(
             lambda c: self._near.near(c, rows[0], reader=reader, most=MOST, floor=floor)
         )
-        find = partial(convergence.converging, threshold=threshold, min_agents=min_agents)
+        find = partial(convergence.find_groups, threshold=threshold, min_agents=min_agents)
         found = await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
         answer = VillageFinding({each.memory.id: each for each in posts}, found)
         if threshold >= self._settings.convergence and answer.found.groups:
@@ -213,7 +213,7 @@ class Village(AsyncioActor):
         """Return some of the posts that can be compared, and whether any wait at all."""
         if not village.count_waiting(connection):
             return [], False
-        return village.ready(connection, self._model, limit=BATCH), True
+        return village.list_ready(connection, self._model, limit=BATCH), True
 
     async def _compare_one(self, memory_id: str) -> None:
         """Compare a post with what other agents say; one that is found no more has no group.
@@ -248,11 +248,11 @@ class Village(AsyncioActor):
         now = self._clock.now()
 
         def work(connection: Connection) -> tuple[None, list[Event[Payload]]]:
-            village.compared(connection, compared)
+            village.mark_compared(connection, compared)
             said = []
             for group in groups:
                 ids, kind = tuple(voice.id for voice in group.voices), group.kind
-                if village.tell(connection, ids, kind=kind, likeness=group.likeness, at=now):
+                if village.note_group(connection, ids, kind=kind, likeness=group.likeness, at=now):
                     said.append(self._publisher.event(CONVERGENCE_DETECTED, Ids(ids)))
             return None, said
 

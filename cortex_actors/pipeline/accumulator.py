@@ -25,17 +25,17 @@ from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested, parts
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.project import Alert, AlertKind, Project, innermost, pruned
+from cortex_actors.domain.project import Alert, AlertKind, Project, innermost, is_pruned
 from cortex_actors.errors import BadInput, CortexError
-from cortex_actors.files.ignores import left_out
+from cortex_actors.files.ignores import is_left_out
 from cortex_actors.files.repository import origin
 from cortex_actors.pipeline import reading
-from cortex_actors.pipeline.likeness import Likeness, vectors
+from cortex_actors.pipeline.likeness import Likeness, embed_texts
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import embeddings, insight_records, projects
 from cortex_actors.storage.pipeline import insights, reviews
 from cortex_actors.text.markdown import require_utf8
-from cortex_actors.text.sections import Dialect, dialect_of, folder_of
+from cortex_actors.text.sections import Dialect, find_dialect, find_folder
 from cortex_actors.topics import ACCUMULATION_COMPLETE, FILE_CHANGED, SCAN_REQUESTED
 
 if TYPE_CHECKING:
@@ -69,11 +69,11 @@ class FileJob:
     @property
     def dialect(self) -> Dialect | None:
         """How to read the file; None when it is none of ours."""
-        return None if pruned(self.relative) else dialect_of(self.relative)
+        return None if is_pruned(self.relative) else find_dialect(self.relative)
 
     def refusal(self) -> str:
         """Return the reason why a file is not read: it instructs no agent here."""
-        if pruned(self.relative):
+        if is_pruned(self.relative):
             return (
                 f"cannot read {self.path}: it lies in a folder of dependencies or of build "
                 "output; move it to one of the project's own"
@@ -89,9 +89,9 @@ class FileJob:
         )
 
 
-def allowed(connection: Connection, findings: Sequence[Finding]) -> Sequence[Finding]:
+def filter_allowed(connection: Connection, findings: Sequence[Finding]) -> Sequence[Finding]:
     """Return the findings whose text was not taken back."""
-    gone = reviews.insights(connection)
+    gone = reviews.load_revoked_insights(connection)
     return [each for each in findings if each.insight_id not in gone] if gone else findings
 
 
@@ -106,16 +106,16 @@ def silence(connection: Connection, path: str, at: int) -> dict[str, int]:
     return {"withdrawn": len(changed)}
 
 
-def standing(connection: Connection, path: str) -> tuple[Project | None, Revocation | None]:
+def find_owner(connection: Connection, path: str) -> tuple[Project | None, Revocation | None]:
     """Return the project that holds a file, and what keeps the file from being taken in."""
     project = innermost(projects.followed(connection), path)
-    return project, None if project is None else reviews.bars(connection, project.id, path)
+    return project, None if project is None else reviews.find_bar(connection, project.id, path)
 
 
 def _placed(path: str, project: Project | None) -> tuple[str, bool]:
     """Return the one name of a file, and whether its project leaves its folder out. Blocks."""
     name = reading.place(path)
-    return name, name == path and project is not None and left_out(project.root, path)
+    return name, name == path and project is not None and is_left_out(project.root, path)
 
 
 def load_known(
@@ -207,7 +207,7 @@ class Accumulator(Consumer):
         given = event.payload
         now, owner = self.desk.clock.now(), given.project_id
         run = projects.PipelineRun.at(self.desk.name, now, project_id=owner, path=given.path)
-        project, taken_back = await self._records.read(lambda c: standing(c, given.path))
+        project, taken_back = await self._records.read(lambda c: find_owner(c, given.path))
         try:
             path, is_left_out = await self._threads.run(_placed, given.path, project)
         except BadInput as error:
@@ -261,8 +261,8 @@ class Accumulator(Consumer):
             return await self._failed(job, state)
         before, other = await self._records.read(
             lambda c: (
-                projects.file(c, job.path),
-                None if look.real == job.path else projects.file(c, look.real),
+                projects.load_file(c, job.path),
+                None if look.real == job.path else projects.load_file(c, look.real),
             )
         )
         if other is not None and other.project_id == job.project.id:
@@ -274,7 +274,7 @@ class Accumulator(Consumer):
             return await self._stands(replace(job.run, state="unchanged"), state)
         try:
             require_utf8(look.data, path=job.path)
-            folder, name = folder_of(job.relative), job.project.name
+            folder, name = find_folder(job.relative), job.project.name
             reader = reading.FileReader(dialect, job.path, name, self._granularity, folder)
             said = await self._threads.run(reader.read, look.data)
         except BadInput as error:
@@ -287,11 +287,11 @@ class Accumulator(Consumer):
         """Make what the file says the ledger's."""
         path, owner = state.path, state.project_id
         texts = {each.text_hash: each.embedded for each in said.findings}
-        found = await vectors(self._embed, texts, model=self._model)
+        found = await embed_texts(self._embed, texts, model=self._model)
 
         def look(connection: Connection) -> tuple[dict[str, str], set[str]]:
-            some = allowed(connection, said.findings)
-            changed = set(insights.difference(connection, path, owner, some).changed)
+            some = filter_allowed(connection, said.findings)
+            changed = set(insights.compare_file(connection, path, owner, some).changed)
             revision = next((each.source.file_hash for each in some), "")
             if not insights.has_seen(connection, path, revision):
                 # A new revision, by anyone but us, is new evidence for everything it still says.
@@ -308,16 +308,16 @@ class Accumulator(Consumer):
         at = self.desk.clock.now()
 
         def work(connection: Connection) -> Mapping[str, int]:
-            if reviews.bars(connection, owner, path) is not None:
+            if reviews.find_bar(connection, owner, path) is not None:
                 return silence(connection, path, at)
-            findings = allowed(connection, said.findings)
+            findings = filter_allowed(connection, said.findings)
             learned = insights.learn(
                 connection, findings, project_id=owner, path=path, at=at, same=same
             )
             insight_records.note(connection, path, _told(said, findings), project_id=owner, at=at)
             rows = {e.text_hash: found[e.text_hash] for e in findings if e.text_hash in found}
             embeddings.keep_vectors(connection, self._model, rows)
-            projects.saw(connection, state, at)
+            projects.note_file(connection, state, at)
             return {**learned.counts, "revoked": len(said.findings) - len(findings)}
 
         run = replace(job.run, counts={**said.counts, "embedded": len(found)})
@@ -335,11 +335,11 @@ class Accumulator(Consumer):
     async def _stands(self, run: projects.PipelineRun, state: projects.FileState) -> Outcome:
         """Only note what a file looks like and whose it is: it may be another project's now."""
         path, owner, at = state.path, state.project_id, self.desk.clock.now()
-        moved = await self._records.read(lambda c: insights.strangers(c, path, owner))
+        moved = await self._records.read(lambda c: insights.find_strangers(c, path, owner))
 
         def work(connection: Connection) -> None:
             insights.hand_over(connection, path, project_id=owner, at=at)
-            projects.saw(connection, state, at)
+            projects.note_file(connection, state, at)
 
         return self._outcome(run, work, sorted(moved))
 
@@ -348,7 +348,7 @@ class Accumulator(Consumer):
     ) -> Outcome:
         """Withdraw what was said at a path, and forget the path."""
         path, at = run.path or "", self.desk.clock.now()
-        before = await self._records.read(lambda c: insights.difference(c, path, "", ()))
+        before = await self._records.read(lambda c: insights.compare_file(c, path, "", ()))
 
         def work(connection: Connection) -> None:
             silence(connection, path, at)

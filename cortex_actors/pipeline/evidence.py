@@ -19,9 +19,9 @@ from cortex_actors.rules.promotion import (
     Need,
     PromotionStanding,
     PromotionThresholds,
-    confidence,
+    compute_confidence,
 )
-from cortex_actors.text.hazards import is_boilerplate, wary
+from cortex_actors.text.hazards import find_caution, is_boilerplate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -108,23 +108,23 @@ def unmet(insight: Insight, texts: Sequence[SpokenText], scales: Scales) -> tupl
         open_contradictions=int(first.id in scales.contradicted),
         derivations=int(first.id in scales.promoted),
         voices=len(set[str]().union(*(each.voices for each in texts))),
-        decision=decision(texts, scales.decisions),
-        wary=wary(first.content),
+        decision=get_decision(texts, scales.decisions),
+        wary=find_caution(first.content),
         is_private=all(each.is_private for each in texts),
         differences=int(first.id in scales.differing),
     )
     return promotion.unmet(insight, standing, now=scales.now, thresholds=scales.thresholds)
 
 
-def decision(texts: Sequence[SpokenText], decisions: Mapping[str, Decision]) -> Decision | None:
+def get_decision(texts: Sequence[SpokenText], decisions: Mapping[str, Decision]) -> Decision | None:
     """Return what a person said of an insight, or of what says the same."""
     first, *others = texts
     said = [decisions[each.id] for each in others if each.id in decisions]
-    is_wary = wary(first.content) is not None
-    return promotion.decided(decisions.get(first.id), said, is_wary=is_wary)
+    is_wary = find_caution(first.content) is not None
+    return promotion.combine_decisions(decisions.get(first.id), said, is_wary=is_wary)
 
 
-def evidence(texts: Iterable[SpokenText], *, contradicted: bool) -> Evidence:
+def gather_evidence(texts: Iterable[SpokenText], *, contradicted: bool) -> Evidence:
     """Return what speaks for texts that say the same.
 
     An observation is a day on which a project was seen to say one of them: by a scan, as long as it
@@ -176,7 +176,7 @@ def _is_among(day: int, times: Sequence[int]) -> bool:
 def _insight(insight_id: str, texts: Sequence[SpokenText], scales: Scales) -> Insight:
     """Return an insight as promotion looks at it."""
     against = insight_id in scales.contradicted
-    found = evidence(texts, contradicted=against)
+    found = gather_evidence(texts, contradicted=against)
     first = texts[0]
     return Insight(
         id=insight_id,
@@ -185,7 +185,7 @@ def _insight(insight_id: str, texts: Sequence[SpokenText], scales: Scales) -> In
         category=Category(first.category),
         tags=(),
         domain=first.domain,
-        confidence=confidence(found, scales.now),
+        confidence=compute_confidence(found, scales.now),
         status=InsightStatus.CONTRADICTED if against else InsightStatus.ACTIVE,
         observation_count=found.observations,
         first_seen=found.last_seen if found.first_seen is None else found.first_seen,

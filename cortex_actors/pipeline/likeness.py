@@ -35,7 +35,7 @@ from cortex_actors.rules import classification
 from cortex_actors.rules.contradiction import contradicts, judge
 from cortex_actors.storage.pipeline import insights
 from cortex_actors.storage.pipeline.insights import Finding, Opinion
-from cortex_actors.storage.tables.columns import chunks
+from cortex_actors.storage.tables.columns import split_chunks
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -78,14 +78,14 @@ class Likeness:
             for each in findings
             if each.review is None and each.text_hash in vectors
         }
-        said = insights.said_ids(connection, wanted)
+        said = insights.filter_said(connection, wanted)
         new = [each for each in wanted.values() if each.insight_id not in said]
         if not new:
             return {}
         rows = np.stack([vectors[each.text_hash] for each in new])
         near = self.neighbours.nearest(connection, rows, floor=self.merge, most=_NEAREST)
         ids = {each.insight_id for some in near for each in some}
-        known = insights.by_id(connection, ids - insights.private_ids(connection, ids))
+        known = insights.load_live(connection, ids - insights.filter_private(connection, ids))
         found: dict[str, str] = {}
         firsts: list[Finding] = []
         for each, others in zip(new, near, strict=True):
@@ -138,7 +138,7 @@ def _same(finding: Finding, other: Claim, kind: StatementKind | None, *, cosine:
 UNEMBEDDED = (EmbedderDown, BadInput, MailboxFull, ActorAway, DeadlineExceeded)
 
 
-async def vectors(embed: Embed, texts: Mapping[K, str], *, model: str) -> dict[K, Matrix]:
+async def embed_texts(embed: Embed, texts: Mapping[K, str], *, model: str) -> dict[K, Matrix]:
     """Return what can be embedded now, by the keys of the texts; nothing when that is nothing."""
     try:
         rows = await embed(list(texts.values()), model=model) if texts else ()
@@ -161,7 +161,7 @@ class SecondOpinion:
     async def of(self, ids: Collection[str]) -> list[Opinion]:
         """Return the opinions on those of the insights on which there are any."""
         opinions: list[Opinion] = []
-        for some in chunks(sorted(ids)):
+        for some in split_chunks(sorted(ids)):
             look = partial(self._look, ids=some)
             found = await self._records.read(look)
             if found is None:
@@ -179,7 +179,7 @@ class SecondOpinion:
 
         In a read transaction, on its thread: each takes a tenth of a millisecond.
         """
-        rows = insights.silent(connection, self._model, ids)
+        rows = insights.load_undecided(connection, self._model, ids)
         examples = self._examples
         if rows and examples is None:
             return None

@@ -39,11 +39,11 @@ from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete, parts
-from cortex_actors.domain.insight import statement_hash
+from cortex_actors.domain.insight import hash_statement
 from cortex_actors.domain.principle import Link, Origin, Principle, PrincipleCategory, principle_id
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence, promotion
-from cortex_actors.pipeline.likeness import vectors
+from cortex_actors.pipeline.likeness import embed_texts
 from cortex_actors.pipeline.promotion import Formed, Gathered, PromotionUnit, Tools, formed, gather
 from cortex_actors.pipeline.relations import Linked, Linker, Ruling
 from cortex_actors.rules import merging
@@ -114,7 +114,7 @@ class Synthesising:
         told = [await self._told(each) for each in units]
         made = sorted(self.words.values(), key=lambda each: each.id)
         texts = {each.text_hash: each.content for each in made}
-        self.rows = await vectors(embed, texts, model=model)
+        self.rows = await embed_texts(embed, texts, model=model)
         return told
 
     async def _told(self, unit: PromotionUnit) -> PromotionUnit:
@@ -133,7 +133,7 @@ class Synthesising:
         if said is None:
             return unit
         text = " ".join(unicodedata.normalize("NFC", said).split())
-        why = merging.flaw(text, [each.claim for each in sources], lexicon=self.lexicon)
+        why = merging.find_flaw(text, [each.claim for each in sources], lexicon=self.lexicon)
         words = _words(text)
         if why is None and (words.id in found.revoked or words.id in found.principles):
             why = "another principle has these words"
@@ -148,7 +148,7 @@ class Synthesising:
 
 def _words(text: str) -> Principle:
     """Return a principle that has those words and nothing else yet."""
-    digest = statement_hash(text)
+    digest = hash_statement(text)
     return Principle(
         id=principle_id(digest),
         content=text,
@@ -239,7 +239,7 @@ def _supposed(
         near = (found.near.get((min(lead, e), max(lead, e)), 0.0) for e in ends)
         cosine = max(near, default=0.0) or None
     texts = [text for each in unit.members for text in found.said[each]]
-    seen = evidence.evidence(texts, contradicted=False)
+    seen = evidence.gather_evidence(texts, contradicted=False)
     return Supposed(
         would=would,
         lead=lead,
@@ -317,7 +317,7 @@ class Organisation:
         `at` is the time of the run, `now` the time to which ages count.
         """
         embeddings.keep_vectors(connection, self.model, {**self.written.rows, **self.late})
-        back = reviews.principles(connection)
+        back = reviews.load_revoked_principles(connection)
         made = self._holding(connection, back)
         replaced = {name for each in made for name in each.replaces}
         principles.forget(connection, {*self.gone, *replaced} - back)
@@ -331,10 +331,10 @@ class Organisation:
         """Return what is to be written and still holds; `back` was taken back, and stays."""
         some = self.changed
         members = {owed.insight_id for each in some for owed in each.derivations}
-        barred = reviews.decided(connection, Decision.REJECTED)
-        barred |= reviews.insights(connection, members)
-        barred |= insights.representatives(connection, members).keys()
-        barred |= set(self.standing) - insight_evidence.active_among(connection, members)
+        barred = reviews.load_decided(connection, Decision.REJECTED)
+        barred |= reviews.load_revoked_insights(connection, members)
+        barred |= insights.load_representatives(connection, members).keys()
+        barred |= set(self.standing) - insight_evidence.filter_active(connection, members)
         # New principles that exist already: another unit's words are the same. One that comes of
         # nothing has no owner, and is taken up.
         new = [each.principle.id for each in some if each.is_new]
@@ -415,14 +415,14 @@ class Organiser(Consumer):
         now = self.desk.clock.now()
         read, run = self._tools.records.read, self._tools.threads.run
         await run(self._ruling.read)
-        heads = await read(lambda c: insights.representatives(c, [insight_id]))
+        heads = await read(lambda c: insights.load_representatives(c, [insight_id]))
         lead = heads.get(insight_id, insight_id)
         found = await gather(self._tools, [lead], dedup=self._settings.dedup)
         if lead not in found.said or not found.said[lead][0].is_live:
             return Supposed(Would.NOTHING, lead)
-        scales = promotion.scales(found, self._ruling.promotion, now)
+        scales = promotion.make_scales(found, self._ruling.promotion, now)
         lexicon = self._ruling.relations().lexicon
-        units = partial(promotion.units, found, scales, lexicon=lexicon)
+        units = partial(promotion.find_units, found, scales, lexicon=lexicon)
         unit = _having(lead, await run(partial(units, assumed={lead})))
         assert unit is not None  # noqa: S101 - what is assumed to have earned it is part of one
         own = _having(lead, await run(units))
@@ -473,8 +473,8 @@ class Organiser(Consumer):
         lexicon = ruling.relations().lexicon
         found = await promotion.gather(tools, ids, dedup=self._settings.dedup)
         now = self.desk.clock.now()
-        scales = promotion.scales(found, ruling.promotion, now)
-        planned = await tools.threads.run(promotion.units, found, scales, lexicon=lexicon)
+        scales = promotion.make_scales(found, ruling.promotion, now)
+        planned = await tools.threads.run(promotion.find_units, found, scales, lexicon=lexicon)
         written = Synthesising(self._writer, found, run, lexicon)
         units = await written.write(planned, self._embed, model=tools.neighbours.model)
         made = await tools.threads.run(
@@ -485,7 +485,7 @@ class Organiser(Consumer):
         stay = {each.principle.id for each in made} | replaced
         gone = found.principles.keys() - stay - set(found.revoked)
         if full:
-            gone |= await tools.records.read(principles.without_source) - stay
+            gone |= await tools.records.read(principles.find_without_source) - stay
         linked = Linked()
         # Finding out who is due reads all principles: a run that touches none does without it.
         if full or made or gone:
@@ -527,6 +527,6 @@ class Organiser(Consumer):
         """Return vectors of sentences that have none yet."""
         model = self._tools.neighbours.model
         texts = await self._tools.records.read(
-            partial(principles.unembedded, model=model, limit=LATE)
+            partial(principles.load_unembedded, model=model, limit=LATE)
         )
-        return await vectors(self._embed, texts, model=model)
+        return await embed_texts(self._embed, texts, model=model)

@@ -42,13 +42,13 @@ from cortex_actors.domain.principle import (
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence
 from cortex_actors.rules import contradiction
-from cortex_actors.rules.clustering import leaders
+from cortex_actors.rules.clustering import find_leaders
 from cortex_actors.rules.promotion import (
     OF_ITSELF,
     PromotionThresholds,
-    confidence,
+    compute_confidence,
+    compute_quality,
     parts,
-    quality,
     rank,
 )
 from cortex_actors.storage.pipeline import (
@@ -59,7 +59,7 @@ from cortex_actors.storage.pipeline import (
     reviews,
 )
 from cortex_actors.storage.search.matrix import InsightVectors, Neighbours, Rows, cosine
-from cortex_actors.text.hazards import is_boilerplate, wary
+from cortex_actors.text.hazards import find_caution, is_boilerplate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -78,10 +78,10 @@ if TYPE_CHECKING:
 TOGETHER = 0.8
 
 
-def said(connection: Connection, ids: Collection[str]) -> dict[str, list[SpokenText]]:
+def load_texts(connection: Connection, ids: Collection[str]) -> dict[str, list[SpokenText]]:
     """Return insights with the texts that count for them, each itself the first."""
-    counting = insights.followers(connection, ids)
-    texts = insight_evidence.by_id(connection, {*ids, *counting})
+    counting = insights.load_followers(connection, ids)
+    texts = insight_evidence.load_texts(connection, {*ids, *counting})
     found = {each: [texts[each]] for each in sorted(ids) if each in texts}
     for text, lead in sorted(counting.items()):
         if lead in found:
@@ -165,8 +165,8 @@ def _may_join(texts: Sequence[SpokenText], scales: evidence.Scales) -> bool:
         and first.id not in scales.contradicted
         and not is_boilerplate(first.content)
         and not all(each.is_private for each in texts)
-        and wary(first.content) is None
-        and evidence.decision(texts, scales.decisions) is not Decision.REJECTED
+        and find_caution(first.content) is None
+        and evidence.get_decision(texts, scales.decisions) is not Decision.REJECTED
     )
 
 
@@ -235,10 +235,10 @@ def everything(connection: Connection, *, confidence: float) -> set[str]:
     They are sure enough, approved, clustered, or derived.
     """
     return {
-        *insight_evidence.sure(connection, confidence),
-        *reviews.decisions(connection),
+        *insight_evidence.load_sure(connection, confidence),
+        *reviews.load_decisions(connection),
         *contradictions.everybody(connection),
-        *principles.derived(connection),
+        *principles.load_derived(connection),
     }
 
 
@@ -276,39 +276,39 @@ def _known(
     """Return the vectors of what can be found, and what persons have said."""
     return (
         neighbours.found(connection),
-        reviews.decisions(connection),
-        contradictions.kept(connection),
-        reviews.principles(connection),
+        reviews.load_decisions(connection),
+        contradictions.load_kept(connection),
+        reviews.load_revoked_principles(connection),
     )
 
 
 def _derived(connection: Connection, *, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say and that are a principle already."""
-    counting = {**{each: each for each in ids}, **insights.followers(connection, ids)}
-    made = principles.derived(connection, counting)
-    return insight_evidence.said_among(connection, {counting[each] for each in made})
+    counting = {**{each: each for each in ids}, **insights.load_followers(connection, ids)}
+    made = principles.load_derived(connection, counting)
+    return insight_evidence.filter_said(connection, {counting[each] for each in made})
 
 
 def _leads(connection: Connection, *, ids: Collection[str]) -> dict[str, str]:
     """Return the present representative of each of those texts."""
-    return {**{each: each for each in ids}, **insights.representatives(connection, ids)}
+    return {**{each: each for each in ids}, **insights.load_representatives(connection, ids)}
 
 
 def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str]) -> Gathered:
     """Return what is known about some insights that represent themselves."""
     names = set(contradictions.load_clusters(connection, ids).values())
-    clusters = contradictions.some(connection, names)
+    clusters = contradictions.get_clusters(connection, names)
     made = principles.coming_of(connection, ids)
     owed = principles.load_derivations(connection, made)
     concerned = {each.insight_id for some in owed.values() for each in some}
     return Gathered(
-        said=said(connection, ids),
+        said=load_texts(connection, ids),
         grouped={each.id: (each.medoid_id, each.members) for each in clusters},
         owed=owed,
         principles=principles.by_ids(connection, made),
-        rows=neighbours.rows(connection, insight_evidence.said_among(connection, ids)),
+        rows=neighbours.rows(connection, insight_evidence.filter_said(connection, ids)),
         leads=_leads(connection, ids=concerned),
-        differing=set(contradictions.differing(connection, ids)),
+        differing=set(contradictions.count_differing(connection, ids)),
     )
 
 
@@ -355,13 +355,13 @@ class PromotionUnit:
         return self.keeps or self.voice
 
 
-def scales(found: Gathered, thresholds: PromotionThresholds, now: int) -> evidence.Scales:
+def make_scales(found: Gathered, thresholds: PromotionThresholds, now: int) -> evidence.Scales:
     """Return the scales that decide who has earned it; `now` is in UTC microseconds."""
     against = {lead for lead, texts in found.said.items() if texts[0].status == "contradicted"}
     return evidence.Scales(now, thresholds, against, (), found.differing, found.decisions)
 
 
-def units(
+def find_units(
     found: Gathered,
     scales: evidence.Scales,
     *,
@@ -394,14 +394,14 @@ def _staying(found: Gathered, scales: evidence.Scales, covered: set[str]) -> lis
         if name in found.revoked:
             stays.append(PromotionUnit(_voice(found, principle), members, origin, keeps=name))
         elif origin is Origin.SYNTHESIS:
-            if members and covered.isdisjoint(members) and wary(principle.content) is None:
+            if members and covered.isdisjoint(members) and find_caution(principle.content) is None:
                 voice = found.leads[found.owed[name][0].insight_id]
                 unit = PromotionUnit(voice, members, origin, is_earned=False, keeps=name)
                 stays.append(unit)
         else:
             voice = _voice(found, principle)
-            said = evidence.decision(found.said[voice], scales.decisions)
-            is_fit = said is Decision.APPROVED or wary(found.said[voice][0].content) is None
+            said = evidence.get_decision(found.said[voice], scales.decisions)
+            is_fit = said is Decision.APPROVED or find_caution(found.said[voice][0].content) is None
             if voice not in covered and is_fit and said is not Decision.REJECTED:
                 stays.append(PromotionUnit(voice, (voice,), is_earned=False))
     return list({each.key: each for each in stays}.values())
@@ -417,7 +417,7 @@ def _folded(
     """
     by_key = {each.key: each for each in made}
     order = sorted(by_key, key=lambda key: _order(found, by_key[key]))
-    leads = leaders(order, _alike_units(found, made, lexicon))
+    leads = find_leaders(order, _alike_units(found, made, lexicon))
     folded: dict[str, set[str]] = {lead: set(by_key[lead].members) for lead in leads.values()}
     for key, lead in leads.items():
         if by_key[key].is_earned:
@@ -534,13 +534,13 @@ def _made(unit: PromotionUnit, found: Gathered, now: int, kept: Principle | None
     """Return a unit as a principle."""
     voice = found.said[unit.voice][0]
     texts = [text for member in unit.members for text in found.said[member]]
-    seen = evidence.evidence(texts, contradicted=voice.status == "contradicted")
+    seen = evidence.gather_evidence(texts, contradicted=voice.status == "contradicted")
     is_said = any(each.paths for each in texts)
-    sure = confidence(seen, now) if is_said else 0.0
-    approved = evidence.decision(found.said[unit.voice], found.decisions) is Decision.APPROVED
+    sure = compute_confidence(seen, now) if is_said else 0.0
+    approved = evidence.get_decision(found.said[unit.voice], found.decisions) is Decision.APPROVED
     trusts = set[str]().union(*(each.trusts for each in texts))
     voices = set[str]().union(*(each.voices for each in texts))
-    good = quality(trusts, len(voices), is_approved=approved)
+    good = compute_quality(trusts, len(voices), is_approved=approved)
     others = sorted({tag for each in texts for tag in each.tags})
     # A moral, where a person decided for it against another.
     is_moral = any(each.id in found.kept for each in found.said[unit.voice])
@@ -602,7 +602,7 @@ def _quoted(text: str) -> str:
 def _owes(unit: PromotionUnit, found: Gathered, name: str) -> Iterable[Derivation]:
     """Yield what a principle owes to each insight: its share of the observations."""
     seen = {
-        each: evidence.evidence(found.said[each], contradicted=False).observations
+        each: evidence.gather_evidence(found.said[each], contradicted=False).observations
         for each in unit.members
     }
     total = sum(seen.values())

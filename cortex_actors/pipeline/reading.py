@@ -39,24 +39,24 @@ from cortex_actors.domain.insight import (
     Claim,
     Granularity,
     InsightSource,
+    hash_section,
+    hash_statement,
     insight_id,
-    section_hash,
-    statement_hash,
 )
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind, file_hash
 from cortex_actors.errors import BadInput, FileTooLarge, Refused
-from cortex_actors.pipeline.likeness import vectors
+from cortex_actors.pipeline.likeness import embed_texts
 from cortex_actors.render import fence
 from cortex_actors.rules.classification import classify
-from cortex_actors.rules.promotion import FILE_CHARACTERS, file_domains
+from cortex_actors.rules.promotion import FILE_CHARACTERS, find_file_domains
 from cortex_actors.rules.sameness import says_something
 from cortex_actors.runtime.threads import read_file
 from cortex_actors.storage.embeddings import Embed, Matrix, embedded_text
 from cortex_actors.storage.pipeline.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
-from cortex_actors.text.sections import Dialect, left_out
-from cortex_actors.text.statements import statements
+from cortex_actors.text.sections import Dialect, count_left_out
+from cortex_actors.text.statements import find_statements
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -211,7 +211,7 @@ class Admitted:
     alerts: tuple[Alert, ...] = ()
 
 
-def without_secrets(fragment: Fragment) -> tuple[Fragment, tuple[Alert, ...]]:
+def remove_secrets(fragment: Fragment) -> tuple[Fragment, tuple[Alert, ...]]:
     """Return a section without its secrets, on the lines on which it was, and what they were.
 
     Its id is that of what may be kept: no secret could be guessed from it.
@@ -243,7 +243,7 @@ def admit(text: str, where: SourcePlace, *, under: str | None) -> Admitted:
     return Admitted(shown)
 
 
-def unseen(fragment: Fragment) -> tuple[Alert, ...]:
+def find_hidden(fragment: Fragment) -> tuple[Alert, ...]:
     """Return the alert for a section with hidden characters where it says nothing, if it has any.
 
     Such as in a comment: nothing of it is used, and still someone put them there.
@@ -339,21 +339,21 @@ class FileReader:
         self._limit(len(found), SECTIONS, "sections")
         findings: list[Finding] = []
         alerts: list[Alert] = []
-        read, revision = 0, fence.revision(data)
+        read, revision = 0, fence.hash_human_part(data)
         for each in found:
             if not says_something(each.content):
                 continue
             read += 1
             # Of what in it is a human's: what we write ourselves is no new observation.
-            fragment, secrets = without_secrets(replace(each, file_hash=revision))
+            fragment, secrets = remove_secrets(replace(each, file_hash=revision))
             alerts += secrets
             met: list[Alert] = []
             for finding, some in self._findings(fragment):
                 findings.append(finding)
                 met += some
-            alerts += met or unseen(fragment)
+            alerts += met or find_hidden(fragment)
             self._limit(len(findings), STATEMENTS, "statements")
-        return Said(tuple(findings), tuple(alerts), read, left_out(data, path=self.path))
+        return Said(tuple(findings), tuple(alerts), read, count_left_out(data, path=self.path))
 
     def _findings(self, fragment: Fragment) -> Iterator[tuple[Finding, tuple[Alert, ...]]]:
         """Yield what a section says, with what was met in it, and where in the project it holds."""
@@ -363,7 +363,7 @@ class FileReader:
         if self.granularity is Granularity.SECTION:
             yield _section(fragment, scope)
             return
-        for each in statements(fragment):
+        for each in find_statements(fragment):
             yield _statement(fragment, each, scope)
 
     def _limit(self, count: int, most: int, what: str) -> None:
@@ -380,7 +380,7 @@ def _section(fragment: Fragment, scope: str) -> tuple[Finding, tuple[Alert, ...]
     where = SourcePlace(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
     kept = admit(fragment.content, where, under=fragment.heading)
     heading = None if fragment.heading is None else hazards.visible(fragment.heading)
-    digest = section_hash(kept.text)
+    digest = hash_section(kept.text)
     plain = InsightSource.of(insight_id(digest), fragment, scope=scope)
     text = embedded_text(heading, kept.text)
     made = _finding(kept.text, digest, source=replace(plain, heading=heading), review=kept.review)
@@ -420,7 +420,7 @@ def _statement(
     )
     text = " ".join(unicodedata.normalize("NFC", kept.text).split())
     heading = hazards.visible(statement.heading) or None
-    digest = statement_hash(text)
+    digest = hash_statement(text)
     plain = InsightSource.of_statement(insight_id(digest), fragment, statement, scope=scope)
     finding = replace(
         _finding(text, digest, source=replace(plain, heading=heading), review=kept.review),
@@ -518,7 +518,7 @@ def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Compar
     """
     reader = FileReader(dialect, path, project, Granularity.STATEMENT)
     parsed = reader.parse(data)
-    found, said = [without_secrets(e)[0] for e in parsed], reader.read_sections(parsed, data)
+    found, said = [remove_secrets(e)[0] for e in parsed], reader.read_sections(parsed, data)
     text = "\n\n".join(embedded_text(each.heading, each.content) for each in found)
     lines = (
         FileStatement(
@@ -547,9 +547,9 @@ def joined(pages: Iterable[ComparedTexts]) -> ComparedTexts:
 def _whole(text: str, sections: Iterable[str], lines: Iterable[FileStatement]) -> ComparedTexts:
     """Return what texts say as a page."""
     short, some = text[:FILE_CHARACTERS], tuple(islice(sections, WHOLES))
-    return ComparedTexts(short, some, tuple(lines), file_domains(text))
+    return ComparedTexts(short, some, tuple(lines), find_file_domains(text))
 
 
 async def placed(page: ComparedTexts, embed: Embed, *, model: str) -> PlacedTexts:
     """Return a page with its vectors; without any while there is no embedder."""
-    return PlacedTexts(page, await vectors(embed, {e: e for e in page.embedded}, model=model))
+    return PlacedTexts(page, await embed_texts(embed, {e: e for e in page.embedded}, model=model))

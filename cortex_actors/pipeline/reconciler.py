@@ -82,7 +82,7 @@ class Explorer:
 
     async def grow(self, around: Neighbourhood, seeds: Collection[str]) -> None:
         """Look at those texts, their groups and clusters, and at what is connected with these."""
-        frontier = await self.tools.records.read(lambda c: stood_with(c, seeds))
+        frontier = await self.tools.records.read(lambda c: load_connected(c, seeds))
         while frontier:
             looked: list[str] = await self.tools.threads.run(sorted, frontier)
             for start in range(0, len(looked), EXPLORED_AT_ONCE):
@@ -98,7 +98,7 @@ class Explorer:
             lambda: {each: relations.slots(texts[each]) for each in sorted(insights)}
         )
         wanted = await self.tools.threads.run(_everybody, found)
-        known = await self.tools.records.read(lambda c: insight_evidence.sharing(c, wanted))
+        known = await self.tools.records.read(lambda c: insight_evidence.load_sharing(c, wanted))
         by_slot = await self.tools.threads.run(_by_slot, found, known, around.visited)
         names = list(found)
         for start in range(0, len(names), EXPLORED_AT_ONCE):
@@ -134,7 +134,7 @@ class Explorer:
         if self._held is None:
             self._held = self.tools.neighbours.texts(connection)
         rows = self.tools.neighbours.rows(connection, ids)
-        return insight_evidence.by_id(connection, ids), rows, self._held
+        return insight_evidence.load_texts(connection, ids), rows, self._held
 
     async def meet(self, around: Neighbourhood, ids: Collection[str]) -> None:
         """Get to know texts that others met."""
@@ -143,7 +143,7 @@ class Explorer:
             return
         read = self.tools.neighbours
         texts, rows = await self.tools.records.read(
-            lambda c: (insight_evidence.by_id(c, new), read.rows(c, new))
+            lambda c: (insight_evidence.load_texts(c, new), read.rows(c, new))
         )
         around.texts.update({each: text for each, text in texts.items() if text.is_live})
         around.rows.update(rows)
@@ -159,18 +159,18 @@ class Explorer:
         around.open.clear()
 
 
-def stood_with(connection: Connection, ids: Collection[str]) -> set[str]:
+def load_connected(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those texts, and those that share a representative or a cluster with one."""
-    whole = {*ids, *insights.representatives(connection, ids).values()}
-    whole |= insights.followers(connection, whole).keys()
-    whole |= contradictions.together(connection, whole)
-    return whole | insights.followers(connection, whole).keys()
+    whole = {*ids, *insights.load_representatives(connection, ids).values()}
+    whole |= insights.load_followers(connection, whole).keys()
+    whole |= contradictions.load_together(connection, whole)
+    return whole | insights.load_followers(connection, whole).keys()
 
 
 def everything(connection: Connection) -> set[str]:
     """Return all texts that are said, and all that anything is said of."""
     pairs = [each.pair for each in contradictions.listed(connection) if each.is_open]
-    found = insight_evidence.everything(connection).union(*pairs)
+    found = insight_evidence.load_said(connection).union(*pairs)
     return found | contradictions.everybody(connection) | insight_evidence.everybody(connection)
 
 
@@ -233,11 +233,11 @@ class Comparing:
         is_asking = tools.judge is not None and tools.judge.is_there
         seeds, mark = await tools.records.read(lambda c: self._seeds(c, ids, full=full))
         if weigh and is_asking:
-            left = await tools.records.read(verdicts.proposed)
+            left = await tools.records.read(verdicts.list_proposals)
             seeds = {*seeds, *(side for each in left[:ASKED] for side in each.pair)}
         around = Neighbourhood(
             ruling.relations(),
-            words=await tools.records.read(verdicts.words),
+            words=await tools.records.read(verdicts.load_words),
             is_asking=is_asking,
         )
         explorer = Explorer(tools, self._run)
@@ -262,7 +262,7 @@ class Comparing:
         if weigh:
             weighed += await self._weigh_others(done)
         looked_at = {*around.visited, *done, *(each for each, _ in weighed.changed)}
-        touched = await tools.records.read(lambda c: principles.derived(c, looked_at))
+        touched = await tools.records.read(lambda c: principles.load_derived(c, looked_at))
         return Reconciliation(
             groups=groups,
             slots=slots,
@@ -294,9 +294,9 @@ class Comparing:
         self, connection: Connection, ids: Collection[str], *, full: bool
     ) -> tuple[Collection[str], Mark]:
         """Return the texts to begin with, and how far comparing will have come."""
-        before, by = contradictions.mark(connection), self._ruling.digest
+        before, by = contradictions.load_mark(connection), self._ruling.digest
         model = self._tools.neighbours.model
-        late, newest = insight_evidence.late(connection, model, before.up_to)
+        late, newest = insight_evidence.find_late(connection, model, before.up_to)
         if full or before.by != by:
             return everything(connection), Mark(by, newest)
         return {*ids, *late}, Mark(by, newest)
@@ -338,11 +338,11 @@ class Comparing:
     async def _weigh_others(self, done: Collection[str]) -> evidence.WeighedInsights:
         """Weigh all insights that were not weighed."""
         found = evidence.WeighedInsights()
-        left = await self._tools.records.read(insight_evidence.standing)
+        left = await self._tools.records.read(insight_evidence.list_standing)
         left = [each for each in left if each not in done]
         for start in range(0, len(left), AT_ONCE):
             some = left[start : start + AT_ONCE]
-            said = await self._tools.records.read(partial(promotion.said, ids=some))
+            said = await self._tools.records.read(partial(promotion.load_texts, ids=some))
             contradicted = {
                 lead for lead, texts in said.items() if texts[0].status == "contradicted"
             }
@@ -354,9 +354,9 @@ class Comparing:
         """Return what the weights of some insights depend on beside their texts."""
         promoted, differing, decisions = await self._tools.records.read(
             lambda c: (
-                principles.derived(c, ids),
-                contradictions.differing(c, ids),
-                reviews.decisions(c),
+                principles.load_derived(c, ids),
+                contradictions.count_differing(c, ids),
+                reviews.load_decisions(c),
             )
         )
         thresholds = self._ruling.promotion
@@ -367,7 +367,7 @@ def _with_partners(
     connection: Connection, partners: Collection[str]
 ) -> tuple[dict[str, str], list[Contradiction]]:
     """Return which texts count for insights, and all their contradictions."""
-    counting = insights.followers(connection, partners)
+    counting = insights.load_followers(connection, partners)
     found = contradictions.of(connection, {*partners, *counting})
     return counting, [each for some in found.values() for each in some]
 
@@ -489,7 +489,7 @@ class Reconciler(Consumer):
         def work(connection: Connection) -> None:
             if found is not None:
                 found.write(connection)
-            insights.take(connection, opinions)
+            insights.write_opinions(connection, opinions)
             projects.record(connection, ended)
 
         said: list[Event[Payload]] = []
@@ -527,10 +527,10 @@ class Reconciler(Consumer):
         model = self._neighbours.model
 
         def look(connection: Connection) -> tuple[Mark, bool, int]:
-            mark = contradictions.mark(connection)
+            mark = contradictions.load_mark(connection)
             if mark.by != by:
                 return mark, bool(insight_evidence.is_any(connection)), -1
-            ids, newest = insight_evidence.late(connection, model, max(mark.up_to, seen))
+            ids, newest = insight_evidence.find_late(connection, model, max(mark.up_to, seen))
             return mark, bool(ids), -1 if ids else newest
 
         mark, is_late, self._seen = await self._records.read(look)

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
-from cortex_actors.rules.clustering import Cluster, Pair, pair
+from cortex_actors.rules.clustering import Cluster, Pair, make_pair
 from cortex_actors.rules.promotion import agrees
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import contradictions, insight_evidence, insights, verdicts
@@ -62,7 +62,7 @@ class Groups:
     def clusters(self) -> list[Cluster]:
         """Return the clusters of the insights that were visited."""
         edges = {
-            pair(one, other): score
+            make_pair(one, other): score
             for one in self.insights
             for other, score in self.around.near.get(one, {}).items()
             if other in self.insights
@@ -168,7 +168,7 @@ class Groups:
 
     def _insights(self, texts: Pair) -> Pair:
         """Return the insights that two texts count for, as a pair."""
-        return pair(*map(self.insight_of, texts))
+        return make_pair(*map(self.insight_of, texts))
 
 
 def load_groups(around: Neighbourhood) -> Groups:
@@ -190,7 +190,7 @@ def load_groups(around: Neighbourhood) -> Groups:
         }
         for each in live
     }
-    leads = _lend(around, clustering.leaders(order, alike))
+    leads = _lend(around, clustering.find_leaders(order, alike))
     followers: dict[str, list[str]] = {}
     for each in sorted(leads):
         followers.setdefault(leads[each], []).append(each)
@@ -215,7 +215,7 @@ def _lend(around: Neighbourhood, leads: Mapping[str, str]) -> Mapping[str, str]:
     # Of equals the longer one represents both, so that nothing is lost.
     size = {each: len(around.texts[each].content) for each in voices}
     order = sorted(voices, key=lambda each: (-len(voices[each]), -size[each], each))
-    found = clustering.leaders(order, lent)
+    found = clustering.find_leaders(order, lent)
     return {text: found[lead] for text, lead in leads.items()}
 
 
@@ -306,14 +306,14 @@ class Reconciliation:
     def write(self, connection: Connection) -> None:
         """Write it, in the transaction that acknowledges what led to it."""
         # Let each text count for its representative, if both are still said.
-        live, leads = insight_evidence.live_among(connection, self.visited), self.groups.leads
+        live, leads = insight_evidence.filter_live(connection, self.visited), self.groups.leads
         wanted: dict[str, str | None] = {
             said: lead if lead != said and {said, lead} <= live else None
             for said, lead in leads.items()
         }
         wanted |= dict.fromkeys(set(self.visited) - wanted.keys())
         following = [said for said, lead in wanted.items() if lead is not None]
-        new = insights.followers(connection, following).keys() - wanted.keys()
+        new = insights.load_followers(connection, following).keys() - wanted.keys()
         insights.assign(connection, {**wanted, **dict.fromkeys(new)})
         contradictions.replace(connection, self.found, self.ended)
         verdicts.propose(connection, self.proposed, visited=self.visited)
@@ -323,10 +323,10 @@ class Reconciliation:
         contradictions.replace_clusters(
             connection, self.visited, self.made, model=self.model, at=self.at
         )
-        insight_evidence.replace(connection, self.visited, self.slots)
+        insight_evidence.replace_slots(connection, self.visited, self.slots)
         insight_evidence.replace_agreements(connection, self.visited, found=self.agreed)
         insights.weigh(connection, self.weighed.changed)
-        contradictions.note(connection, self.mark)
+        contradictions.write_mark(connection, self.mark)
 
 
 class Neighbourhood:
@@ -418,7 +418,7 @@ class Neighbourhood:
 
         An agent's word counts where a model would be asked.
         """
-        edge = pair(one, other)
+        edge = make_pair(one, other)
         left, right = self.texts[edge[0]], self.texts[edge[1]]
         word = self.words.get(edge)
         if word is not None and word.decider is Decider.PERSON:

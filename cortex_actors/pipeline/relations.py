@@ -40,7 +40,7 @@ from cortex_actors.domain.principle import Link, LinkType, Principle
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.rules import contradiction, linking
-from cortex_actors.rules.clustering import COHERENCE, Pair, pair
+from cortex_actors.rules.clustering import COHERENCE, Pair, make_pair
 from cortex_actors.rules.contradiction import ConflictThresholds, ThresholdTable, opposition, slots
 from cortex_actors.rules.promotion import PromotionThresholds as Promotion
 from cortex_actors.rules.proposals import Proposal, ProposalKind, propose
@@ -392,7 +392,7 @@ class Linked:
         A link to a principle that has gone meanwhile is left out.
         """
         principles.replace_links(connection, self.gone, self.found, at=at)
-        principles.note(connection, self.digests.items())
+        principles.note_drawn(connection, self.digests.items())
         return self.ends
 
 
@@ -427,7 +427,7 @@ class Survey:
         found = self.texts.near(rows, self.thresholds.related)
         for one, near in zip(asked, found, strict=True):
             others = [each for each in near if each.insight_id != one]
-            self.cosines |= {pair(one, each.insight_id): each.cosine for each in others}
+            self.cosines |= {make_pair(one, each.insight_id): each.cosine for each in others}
             some = [each for each in others if self._may(one, each.insight_id, each.cosine)]
             some.sort(key=lambda each: (-each.cosine, each.insight_id))
             self.nearest[one] = [e.insight_id for e in some[: self.thresholds.neighbours]]
@@ -490,8 +490,8 @@ def drawn(
     found = {}
     # What may be linked: near, known, of one topic, or spoken of.
     nodes = survey.shelf.nodes
-    spoken = {pair(one, other) for one in nodes for other, _ in nodes[one].subject.verdicts}
-    edges = {pair(one, other) for one in around for other in survey.nearest.get(one, ())}
+    spoken = {make_pair(one, other) for one in nodes for other, _ in nodes[one].subject.verdicts}
+    edges = {make_pair(one, other) for one in around for other in survey.nearest.get(one, ())}
     edges |= {edge for edge in survey.cosines if not due.isdisjoint(edge)}
     edges |= {edge for edge in spoken if nodes.keys() >= set(edge) and due & set(edge)}
     edges |= {edge for edge in old if nodes.keys() >= set(edge)}
@@ -520,7 +520,7 @@ def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
             by_slot.setdefault(slot, []).append(each)
     for each, some in found.items():
         for slot in some & by_slot.keys():
-            yield from (pair(each, other) for other in by_slot[slot] if other != each)
+            yield from (make_pair(each, other) for other in by_slot[slot] if other != each)
 
 
 def _is_as(one: Link, other: Link | None) -> bool:
@@ -591,14 +591,14 @@ class Linker:
         shelf = known.shelf
         due = {name for name, each in shelf.nodes.items() if each.digest != each.linked}
         # Who loses a neighbour that goes is due as well.
-        lost = await read(lambda c: principles.touching(c, gone)) if gone else ()
+        lost = await read(lambda c: principles.load_touching(c, gone)) if gone else ()
         due |= {end for each in lost for end in each.pair if end in shelf.nodes}
         if not due:
             return Linked()
         survey = Survey(shelf, self.settings.linking, tables, slots=known.slots)
-        before = await read(lambda c: principles.touching(c, due))
+        before = await read(lambda c: principles.load_touching(c, due))
         around = await run(affected, survey, due, before)
-        before = await read(lambda c: principles.touching(c, {*around, *gone}))
+        before = await read(lambda c: principles.load_touching(c, {*around, *gone}))
         found = await run(drawn, survey, due, around, before)
         return replace(found, digests={name: shelf.nodes[name].digest for name in due})
 

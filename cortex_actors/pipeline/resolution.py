@@ -39,12 +39,12 @@ from cortex_actors.files.swap import WriteState
 from cortex_actors.pipeline.reading import ComparedTexts, FileStatement, joined, page_of, placed
 from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, named, read
 from cortex_actors.render import fence
-from cortex_actors.render.section import Bullet, Options, line_of, neutral
-from cortex_actors.rules.standalone import MANIFESTS, stacks_of_project, topic
+from cortex_actors.render.section import Bullet, Options, make_line, neutralise
+from cortex_actors.rules.standalone import MANIFESTS, find_project_stacks, find_topic
 from cortex_actors.storage import projects
 from cortex_actors.storage.embeddings import FileVectors
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
-from cortex_actors.text.sections import Dialect, dialect_of
+from cortex_actors.text.sections import Dialect, find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -100,7 +100,7 @@ class Maker:
     def inputs(self, job: Assignment, data: bytes, offer: Offer) -> str:
         """Return the name of all that a section is made of. Blocks."""
         texts = job.texts(data) | job.others(data)
-        revisions = [f"{path}={fence.revision(text)}" for path, text in texts.items()]
+        revisions = [f"{path}={fence.hash_human_part(text)}" for path, text in texts.items()]
         rules = self.ruling.digest.hex()
         manifests = " ".join(each.path for each in job.present if each.path in MANIFESTS)
         how = (self.settings.model_dump_json(), self.model, rules, job.formatter.name, manifests)
@@ -170,7 +170,7 @@ def _compared(root: str, name: str, /, *some: Texts, present: tuple[str, ...]) -
     )
     page = joined(pages) if pages else ComparedTexts()
     said = [f"{e.claim.heading} {e.claim.text}" for e in (*page.lines, *elsewhere)]
-    return replace(page, elsewhere=elsewhere, stacks=stacks_of_project(said, present))
+    return replace(page, elsewhere=elsewhere, stacks=find_project_stacks(said, present))
 
 
 #: Held while a text is read, by its hash: the files of one project all ask for the same pages at
@@ -180,7 +180,7 @@ _READING = tuple(Lock() for _ in range(64))
 
 def _page(root: str, name: str, /, *, path: str, text: bytes) -> ComparedTexts:
     """Return what a human says in a file of the project; raises `BadInput`."""
-    dialect = dialect_of(path)
+    dialect = find_dialect(path)
     if dialect is None:
         return ComparedTexts()
     place = posixpath.join(root, path)
@@ -216,7 +216,7 @@ def _bullet(each: ChosenPrinciple) -> Bullet:
     return Bullet(
         principle_id=principle.id,
         content=principle.content,
-        topic=topic(principle.content),
+        topic=find_topic(principle.content),
         rank=principle.rank,
         confidence=principle.confidence,
         conflict=": ".join(filter(None, against)) or None,
@@ -245,10 +245,10 @@ def drafted(
     if is_edited and edits is None:
         raise errors.EditedSection.of(path)
     if is_edited and edits is Edits.KEEP:
-        data = fence.moved_out(data, (ours or body).encode(), path=path)
+        data = fence.move_edits_out(data, (ours or body).encode(), path=path)
     if text:
         return fence.splice(data, text, adopt=adopt, discard=is_edited, path=path)
-    return data if standing is None else fence.removed(data, path=path)
+    return data if standing is None else fence.remove(data, path=path)
 
 
 def edited(data: bytes, ours: str, *, path: str) -> str:
@@ -357,7 +357,7 @@ class Resolving:
             # Nothing but a section that was read can be an edited one.
             diff = await self.run(edited, seen[-1], ours, path=path)
             found = Resolved(path, agent, Ending.EDITED, str(error), error.code, diff)
-            return ResolvedFile(found, revision=await self.run(fence.revision, seen[-1]))
+            return ResolvedFile(found, revision=await self.run(fence.hash_human_part, seen[-1]))
         except (errors.NotWritten, errors.WriteFailed, errors.BadInput) as error:
             code = error.code if isinstance(error, errors.NotWritten) else "unreadable"
             return ResolvedFile(Resolved(path, agent, Ending.REFUSED, str(error), code))
@@ -375,7 +375,7 @@ class Resolving:
         body = "" if fenced is None else fenced.body.decode("utf-8", "replace")
         lines = set(body.split("\n"))
         left = tuple(each for each in standing if each.text in lines)
-        revision = await self.run(fence.revision, after)
+        revision = await self.run(fence.hash_human_part, after)
         section = FileSection(body, revision, "", left, 0, {"undone": 1})
         diff = await self.run(difference, found.before, after, path=job.path)
         done = _done(job, section, Ending.WRITTEN, diff=diff)
@@ -422,7 +422,7 @@ class Resolving:
             choice = replace(choice, waiting=await self.run(chooser.count, waiting, found))
         if page.embedded and not found.vectors:
             inputs = ""
-        revision = await self.run(fence.revision, data)
+        revision = await self.run(fence.hash_human_part, data)
         made = await self.run(
             maker.make, job, choice, offer=offer, revision=revision, inputs=inputs
         )
@@ -435,9 +435,9 @@ def _maker(job: Assignment, section: FileSection, ours: str) -> Make:
 
     def make(data: bytes) -> bytes:
         base, wish = data or job.base(None), job.wish
-        if wish.refresh and not fence.stands(base, path=job.path):
+        if wish.refresh and not fence.has_section(base, path=job.path):
             raise Absent
-        if fence.revision(base) != section.revision:
+        if fence.hash_human_part(base) != section.revision:
             raise Moved
         return drafted(
             base, section.body, ours=ours, path=job.path, edits=wish.edits, adopt=wish.adopt
@@ -556,7 +556,7 @@ def outdated(connection: Connection, done: Finished) -> bool:
     if found is None or row is None or row.ending not in resolutions.STANDS:
         return False
     ids = {each.principle_id for each in found.bullets}
-    lost = ids - principles.still_given(connection, ids)
+    lost = ids - principles.filter_given(connection, ids)
     if UNDONE not in found.counts:
         return bool(lost)
     newest = max((each.at for each in reviews.standing(connection)), default=0)
@@ -584,7 +584,7 @@ def refuse(connection: Connection, path: str) -> None:
 
     That is a bullet which is no principle now, in a section that is older than some revocation.
     """
-    done = projects.of(connection, path, 2, state=WriteState.DONE)
+    done = projects.list_writes(connection, path, 2, state=WriteState.DONE)
     rejected = reviews.list_approvals(connection, Decision.REJECTED)
     gone_at = [each.at for each in reviews.standing(connection)] + [each.at for each in rejected]
     # When the section was written that would come back.
@@ -592,8 +592,8 @@ def refuse(connection: Connection, path: str) -> None:
     if not done or max(gone_at, default=-1) < written:
         return
     lines = _bullets(done[0].before or b"")
-    gone = reviews.principles(connection) | {each.principle_id for each in rejected}
-    texts = _texts(connection, set(principles.ids(connection)) - gone) if lines else {}
+    gone = reviews.load_revoked_principles(connection) | {each.principle_id for each in rejected}
+    texts = _texts(connection, set(principles.list_ids(connection)) - gone) if lines else {}
     # Whole texts: one that was taken back may begin with, or hold, one that was not.
     lost = [line for line in lines if _said(line) not in texts]
     if lost:
@@ -609,7 +609,7 @@ def known(connection: Connection, lines: Sequence[str]) -> list[GivenBullet]:
 
     A person may take one of these back later, too, and then asks which files hold it.
     """
-    texts = _texts(connection, principles.ids(connection) if lines else ())
+    texts = _texts(connection, principles.list_ids(connection) if lines else ())
     said = [(_said(line.removeprefix(BULLET)), line) for line in lines]
     return [GivenBullet(texts[text], line) for text, line in said if text in texts]
 
@@ -632,9 +632,9 @@ def _said(line: str) -> str:
 def _texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what principles say as a section has it, now or before: text -> principle."""
     every = principles.by_ids(connection, ids)
-    places = principles.places(connection, every)
+    places = principles.load_places(connection, every)
     found: dict[str, str] = {}
     for name, each in every.items():
-        text = principles.worded(each, places.get(name, ())).text or each.content
-        found |= {neutral(each.content): name, line_of(text, topic(text)): name}
+        text = principles.word_principle(each, places.get(name, ())).text or each.content
+        found |= {neutralise(each.content): name, make_line(text, find_topic(text)): name}
     return found

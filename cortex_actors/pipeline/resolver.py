@@ -37,7 +37,7 @@ from cortex_actors.pipeline.relations import Ruling
 from cortex_actors.pipeline.resolution import Finished, Maker, Resolving, failed, finished, outdated
 from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, present, read
 from cortex_actors.render import fence, section
-from cortex_actors.render.section import PLACES, Formatter, Present, Target, Targets, targets
+from cortex_actors.render.section import PLACES, Formatter, Present, Target, Targets, choose_targets
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.storage import projects
@@ -64,9 +64,9 @@ def plan(project: Project, wish: ResolutionWish, present: Iterable[Present]) -> 
     """
     relative = os.path.relpath(wish.path, project.root)
     if relative == ".":
-        return targets(present, agent=wish.agent, create=wish.create)
+        return choose_targets(present, agent=wish.agent, create=wish.create)
     named = named_by(project, wish)
-    found = targets(present, agent=named.formatter.name, create=wish.create)
+    found = choose_targets(present, agent=named.formatter.name, create=wish.create)
     mine = tuple(each for each in found.write if each.path == relative)
     left = tuple(each for each in found.left if each.path == relative)
     if mine or left:
@@ -89,7 +89,7 @@ def refusal(project: Project, left: Unwritten) -> str:
 def _formatter(path: str, relative: str, agent: str | None) -> Formatter:
     """Return who writes a file; raises `NotFound` and `BadInput`."""
     wanted = None if agent is None else section.find(agent)
-    found = section.of_place(relative)
+    found = section.find_by_place(relative)
     if found is None:
         raise BadInput(f"cannot resolve into {path}: {_nobodys(path, relative)}")
     if wanted is not None and wanted is not found:
@@ -102,7 +102,7 @@ def _formatter(path: str, relative: str, agent: str | None) -> Formatter:
 
 def _nobodys(path: str, relative: str) -> str:
     """Return why a file is not written, and what to do about it."""
-    if section.of_place(posixpath.basename(relative)) is None:
+    if section.find_by_place(posixpath.basename(relative)) is None:
         return f"no agent reads it; there are {', '.join(PLACES)}"
     folder = posixpath.dirname(path)
     return f"it is not at its project's root; follow its folder by itself: cortex init {folder}"
@@ -186,7 +186,7 @@ class FileUpdater:
     async def changed(self, project: Project, given: Offer) -> list[Assignment]:
         """Return the files of a project whose section is made of something else by now."""
         found = await self.find(project, ResolutionWish(project.root))
-        known = await self._records.read(lambda c: resolutions.resolved_of_project(c, project.id))
+        known = await self._records.read(lambda c: resolutions.load_of_project(c, project.id))
         return [
             job
             for job in found.jobs
@@ -250,7 +250,7 @@ class FileUpdater:
         named = named_by(project, wish)
         job = Assignment(project, named.formatter, named, wish)
         target, known = await self._target(job, began)
-        there = await self._records.read(lambda c: resolutions.bullets(c, path, target.agent))
+        there = await self._records.read(lambda c: resolutions.load_bullets(c, path, target.agent))
         done = await self._resolving.undo(job, target=target, standing=there)
         done = replace(done, resolved=await self._with_older(done.resolved))
         inputs = known.inputs if known is not None else ""
@@ -285,7 +285,7 @@ class FileUpdater:
         path, agent = job.path, job.formatter.name
 
         def look(connection: Connection) -> tuple[Resolution | None, projects.FileState | None]:
-            return resolutions.find(connection, path, agent), projects.file(connection, path)
+            return resolutions.find(connection, path, agent), projects.load_file(connection, path)
 
         known, state = await self._records.read(look)
         target = WriteTarget(
@@ -404,7 +404,7 @@ class Resolver(Consumer):
 
     async def on_organised(self, _event: Event[OrganisationComplete]) -> Outcome:
         """Ask for every file of a project that opted in whose section is made of other things."""
-        opted = await self._records.read(projects.resolving)
+        opted = await self._records.read(projects.list_resolving)
         if not opted:
             return Outcome()
         name = await self._errands.offer_name()
@@ -473,7 +473,7 @@ class Resolver(Consumer):
         self, principle: Principle, owed: Sequence[Derivation]
     ) -> ResolutionReport:
         """Do it."""
-        followed = await self._records.read(projects.written)
+        followed = await self._records.read(projects.list_written)
         offer = await self._errands.supposed(principle, owed)
         found = [
             await self._errands.find(each, ResolutionWish(each.root, dry_run=True))
@@ -517,7 +517,7 @@ class Resolver(Consumer):
         for each in await self._writer.recover():
             log.info("a write into %s that was cut off is %s", each.path, each.state)
         # Written, and cut off before the row said what the file holds: it would have no provenance.
-        unknown = partial(self._records.read, projects.unknown)
+        unknown = partial(self._records.read, projects.list_unknown)
         for path, agent in await insist(unknown, self.desk.clock):
             again = ResolutionRequested(path, agent, refresh=True)
             await self.desk.bus.publish(RESOLUTION_REQUESTED, again, source=self.desk.name)

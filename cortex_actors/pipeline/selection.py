@@ -53,7 +53,7 @@ from cortex_actors.pipeline.likeness import UNEMBEDDED
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import FOLDERS, PLACES, Formatter, Present, Target
 from cortex_actors.rules.contradiction import ThresholdTable, judge
-from cortex_actors.rules.promotion import RelevanceWeights, score, share
+from cortex_actors.rules.promotion import RelevanceWeights, compute_score, compute_share
 from cortex_actors.rules.standalone import MANIFESTS, content, covered, needs, tools
 from cortex_actors.storage.pipeline import principles, reviews
 from cortex_actors.text.claims import slots
@@ -383,8 +383,8 @@ class Chooser:
         for place, number in enumerate(sorted(range(len(cosines)), key=order)):
             each = offer.principles[number]
             if place < chosen.nearest or each.id not in offer.unapproved:
-                shared = share(each.domains, of_file)
-                value = score(cosines[number], each.rank, share=shared, weights=weights)
+                shared = compute_share(each.domains, of_file)
+                value = compute_score(cosines[number], each.rank, share=shared, weights=weights)
                 found.append(ChosenPrinciple(each, offer.row(number), value))
         return sorted(found, key=lambda each: (-each.score, each.principle.id))
 
@@ -409,17 +409,17 @@ def offer(connection: Connection, model: str) -> Offer:
     In a read transaction, on its thread: 5 ms for each hundred principles.
     """
     found, rows = principles.given(connection, model)
-    waiting = {each.id for each in found} - reviews.approved(connection)
-    wanted = _peaceful(found, principles.opposed(connection), waiting)
+    waiting = {each.id for each in found} - reviews.load_approved(connection)
+    wanted = _peaceful(found, principles.load_opposed(connection), waiting)
     kept = [number for number, each in enumerate(found) if each.id in wanted]
-    homes = reviews.homes(connection, waiting)
+    homes = reviews.load_homes(connection, waiting)
     unapproved = {each: homes.get(each, "") for each in waiting}
-    said = principles.places(connection, [found[number].id for number in kept])
+    said = principles.load_places(connection, [found[number].id for number in kept])
     fit, needed, unfit = {}, {}, {}
     for number in kept:
         principle = found[number]
         places = said.get(principle.id, ())
-        made = principles.worded(principle, places)
+        made = principles.word_principle(principle, places)
         if made.text is None:
             unfit[principle.id] = made.reason
         else:
@@ -431,8 +431,8 @@ def offer(connection: Connection, model: str) -> Offer:
 
 def name_of(connection: Connection, model: str) -> str:
     """Return the name of what files may be given now: a sixth of the cost of reading that."""
-    opposed = principles.opposed(connection)
-    text = json.dumps([principles.name_of_given(connection, model), opposed])
+    opposed = principles.load_opposed(connection)
+    text = json.dumps([principles.hash_given(connection, model), opposed])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -515,7 +515,7 @@ def sections(paths: Iterable[str]) -> dict[str, frozenset[str] | None]:
     return {path: found for path in paths for found in _section(path)}
 
 
-def says(found: Mapping[str, frozenset[str] | None], path: str, text: str) -> bool:
+def has_bullet(found: Mapping[str, frozenset[str] | None], path: str, text: str) -> bool:
     """Tell whether a bullet is in its file, by what `sections` found."""
     lines = found.get(path, frozenset())
     return lines is None or text in lines
@@ -533,7 +533,7 @@ def _section(path: str) -> Iterator[frozenset[str] | None]:
         yield None
         return
     try:
-        if not fence.stands(data):
+        if not fence.has_section(data):
             return
         fenced = fence.find(data)
     except (NotWritten, BadInput):
@@ -642,7 +642,7 @@ class Assignment:
     def _is_human(self, data: bytes) -> bool:
         """Tell whether a human has said anything in a file."""
         try:
-            said = fence.removed(data)
+            said = fence.remove(data)
         except CortexError:
             return True
         tops = {each.top.strip() for each in section.FORMATTERS}

@@ -35,7 +35,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 
 from cortex_actors.clock import iso
 from cortex_actors.errors import BadInput, visible
-from cortex_actors.home import private
+from cortex_actors.home import open_private
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -198,7 +198,7 @@ class RotatingFile:
 
     def _open(self) -> FileIO:
         """Open the file for appending, on a fresh line: the last one may have been cut short."""
-        file = FileIO(self._path, "a+", opener=private)
+        file = FileIO(self._path, "a+", opener=open_private)
         if file.tell():
             file.seek(-1, os.SEEK_END)
             if file.read(1) != b"\n":
@@ -222,7 +222,7 @@ class Terminal:
         """Leave the stream open: it is not ours."""
 
 
-def objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
+def read_objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
     """Yield the objects in a log, its older files first.
 
     Lines that cannot be read are skipped, and so are those that say that a log was closed.
@@ -230,7 +230,7 @@ def objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
     for name in reversed(names(path, files)):
         with suppress(FileNotFoundError), name.open("rb") as file:
             for line in file:
-                found = decoded(line)
+                found = decode(line)
                 if found is not None and found.keys() != {CLOSED}:
                     yield found
 
@@ -238,7 +238,7 @@ def objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
 def last_number(path: Path, name: str = "seq") -> int:
     """Return the greatest `seq`, or `at`, near the end of a log; 0 when there is none."""
     for candidate in names(path, 2):
-        found = [(decoded(line) or {}).get(name) for line in _end(candidate)]
+        found = [(decode(line) or {}).get(name) for line in _end(candidate)]
         if numbers := [number for number in found if isinstance(number, int) and number]:
             return max(numbers)
     return 0
@@ -247,7 +247,7 @@ def last_number(path: Path, name: str = "seq") -> int:
 def ended_well(path: Path) -> bool:
     """Say whether a log was closed by its last writer, or is new."""
     lines = _end(path)
-    return not lines or (decoded(lines[-1]) or {}).keys() == {CLOSED}
+    return not lines or (decode(lines[-1]) or {}).keys() == {CLOSED}
 
 
 def _end(path: Path) -> list[bytes]:
@@ -264,7 +264,7 @@ def names(path: Path, files: int = FILES) -> list[Path]:
     return [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, files))]
 
 
-def decoded(line: bytes) -> dict[str, object] | None:
+def decode(line: bytes) -> dict[str, object] | None:
     """Return a line's JSON object, or None for anything else."""
     try:
         found = json.loads(line)
@@ -442,7 +442,7 @@ class _PageReader:
         head = _HEAD.match(line)
         if head is None:
             # Take a line that is no record: how many are missing here, or nothing that matters.
-            lost = (decoded(line) or {}).get("dropped")
+            lost = (decode(line) or {}).get("dropped")
             if isinstance(lost, int):
                 self.lost += lost
             return True
@@ -455,13 +455,13 @@ class _PageReader:
             return False
         self.last, self.size = max(self.last, seq), self.size + len(line)
         self.dropped, self.lost = self.dropped + self.lost, 0
-        if int(head[2]) >= self.wanted.since_at and (found := decoded(line)):
+        if int(head[2]) >= self.wanted.since_at and (found := decode(line)):
             record = record_of(found)
             self.records += [record] * self.wanted.passes(record)
         return True
 
 
-def page(path: Path, wanted: Filter, *, after: int, before: int) -> LogPage:
+def read_page(path: Path, wanted: Filter, *, after: int, before: int) -> LogPage:
     """Return the next records with `after` < `seq` < `before` that pass, as many as a page holds.
 
     Records that are gone with the oldest file are counted as dropped, unless `after` is 0.
@@ -507,6 +507,6 @@ def _lost_first(file: IO[bytes]) -> int:
     for line in file:
         if _HEAD.match(line):
             break
-        found = (decoded(line) or {}).get("dropped")
+        found = (decode(line) or {}).get("dropped")
         lost += found if isinstance(found, int) else 0
     return lost

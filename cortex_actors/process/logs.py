@@ -281,7 +281,7 @@ class LogStream:
         What is not there counts as dropped, so that a reader always gets on.
         """
         self._file.settle()
-        found = logfile.page(self.path, wanted, after=after, before=before)
+        found = logfile.read_page(self.path, wanted, after=after, before=before)
         if found.last > after:
             return found
         missing = before - after - 1
@@ -355,5 +355,5 @@ class StreamHandler(logging.Handler):
 
 def tail(path: Path, wanted: logfile.Filter, *, last: int) -> list[logfile.LogEntry]:
     """Return the last records in the files that pass: how a log is read without its daemon."""
-    passing = filter(wanted.passes, map(logfile.record_of, logfile.objects(path)))
+    passing = filter(wanted.passes, map(logfile.record_of, logfile.read_objects(path)))
     return list(deque(passing, maxlen=min(max(0, last), sys.maxsize)))

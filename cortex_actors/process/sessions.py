@@ -83,7 +83,7 @@ def list_runs(home: Home) -> list[dict[str, Any]]:
     return [*reversed(_load(home)["hooks"])]
 
 
-def given_to(home: Home, run: HookRun) -> frozenset[str]:
+def list_given(home: Home, run: HookRun) -> frozenset[str]:
     """Return the ids that the session of a hook was given."""
     return frozenset(_load(home)["sessions"].get(run.key, ())) if run.session else frozenset()
 
@@ -94,7 +94,7 @@ def is_known(home: Home, run: HookRun) -> bool:
     An answer to its start that came when the hook had given up is none, as long as it is the only
     one that the session was given.
     """
-    failed, found = last_failure(home) or {}, _load(home)
+    failed, found = read_failure(home) or {}, _load(home)
     before = [each["event"] for each in found["hooks"] if each["session"] == run.session]
     lost = run.session, "session-start", ["session-start"]
     is_lost = (failed.get("session_id"), failed.get("event"), before) == lost
@@ -122,7 +122,7 @@ def note_failure(home: Home, found: dict[str, str]) -> None:
             write_private(home.logs / _FAILURE, json.dumps(found))
 
 
-def last_failure(home: Home) -> dict[str, str] | None:
+def read_failure(home: Home) -> dict[str, str] | None:
     """Return why the last hook that failed did; None where none has."""
     with suppress(OSError, ValueError):
         found: dict[str, str] = json.loads((home.logs / _FAILURE).read_text("utf-8"))

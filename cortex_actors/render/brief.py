@@ -20,7 +20,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.clock import SECOND
-from cortex_actors.render.section import neutral
+from cortex_actors.render.section import neutralise
 from cortex_actors.text.hazards import hidden, mask_secrets, suspicion
 from cortex_actors.text.summary import tokens
 
@@ -141,7 +141,7 @@ def quote(text: str, *more: str) -> str | None:
     whole = "\n".join((text, *more))
     if suspicion(whole) is not None or hidden(whole):
         return None
-    return neutral(mask_secrets(text).text) or None
+    return neutralise(mask_secrets(text).text) or None
 
 
 def oppose(pair: Iterable[tuple[str, str]]) -> str | None:
@@ -151,7 +151,7 @@ def oppose(pair: Iterable[tuple[str, str]]) -> str | None:
         if (line := quote(text, place)) is None:
             return None
         short = line if len(line) <= SIDE else f"{line[:SIDE].rstrip()}\u2026"
-        sides.append(f'"{neutral(short)}" ({neutral(place)})')
+        sides.append(f'"{neutralise(short)}" ({neutralise(place)})')
     return " against ".join(sides)
 
 

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 from cortex_actors import errors
 from cortex_actors.text import markdown
 from cortex_actors.text.markdown import MAX_BYTES, Line, LineKind, kinds, lines
-from cortex_actors.text.sections import Role, sections
+from cortex_actors.text.sections import Role, split_sections
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Sequence
@@ -79,12 +79,12 @@ class Fence:
     @property
     def intact(self) -> bool:
         """Whether the section is as it was written."""
-        return not self.strays and self.declared == digest(self.body)
+        return not self.strays and self.declared == hash_body(self.body)
 
 
-def digest(body: bytes) -> str:
+def hash_body(body: bytes) -> str:
     """Return the hash of a section's text, whatever its line ends are."""
-    return hashlib.sha256(unix(body)).hexdigest()
+    return hashlib.sha256(normalise_eol(body)).hexdigest()
 
 
 def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
@@ -125,57 +125,57 @@ def splice(
     if standing is not None:
         if not (standing.intact or discard):
             raise errors.EditedSection.of(path)
-        section = section_of(body, standing.eol, data[standing.start : standing.end])
+        section = make_section(body, standing.eol, data[standing.start : standing.end])
         written = data[: standing.start] + section + data[standing.end :]
         return _checked(written, body, base=data, path=path)
-    unmarked = unfenced(data, path=path)
+    unmarked = find_unfenced(data, path=path)
     if unmarked is not None:
         if not adopt:
             raise errors.UnfencedSection.of(path, line=unmarked[2])
         # What follows it is a human's section that had its own distance from ours.
         eol = eol_of(data)
         before, after = data[: unmarked[0]], data[unmarked[1] :]
-        section = section_of(body, eol, data[unmarked[0] : unmarked[1]] if not after else b"\n")
+        section = make_section(body, eol, data[unmarked[0] : unmarked[1]] if not after else b"\n")
         written = before + section + (eol if after else b"") + after
         return _checked(written, body, base=data, path=path)
-    written = appended(data, section_of(body, eol_of(data), data or b"\n"))
+    written = appended(data, make_section(body, eol_of(data), data or b"\n"))
     return _checked(written, body, base=data, path=path)
 
 
-def removed(data: bytes, *, path: str = NAMELESS) -> bytes:
+def remove(data: bytes, *, path: str = NAMELESS) -> bytes:
     """Return a file without our section: exactly what it was before, if no one edited it."""
     fence = find(data, path=path)
     if fence is None:
         return data
-    return data[: joint(data, fence)] + data[fence.end :]
+    return data[: find_joint(data, fence)] + data[fence.end :]
 
 
-def revision(data: bytes) -> str:
+def hash_human_part(data: bytes) -> str:
     """Return the hash of the human's part: no write of ours changes it. Never raises.
 
     Of a file without a section of ours, or whose marks are broken, that is the hash of all of it.
     """
     try:
-        part = removed(data)
+        part = remove(data)
     except (errors.BadInput, errors.NotWritten):
         part = data
     return hashlib.sha256(part).hexdigest()
 
 
-def unfenced(data: bytes, *, path: str = NAMELESS) -> tuple[int, int, int] | None:
+def find_unfenced(data: bytes, *, path: str = NAMELESS) -> tuple[int, int, int] | None:
     """Return the place of a resolved section without marks: offsets, and its line from 1."""
     if b"Resolved Knowledge" not in data:
         return None
     _read(data, path)
-    for section in sections(data, path=path):
+    for section in split_sections(data, path=path):
         if section.role is Role.RESOLVED and section.heading is not None:
             return section.byte_start, section.byte_end, section.line_start
     return None
 
 
-def stands(data: bytes, *, path: str = NAMELESS) -> bool:
+def has_section(data: bytes, *, path: str = NAMELESS) -> bool:
     """Tell whether a file has a section of ours, with its marks or without; raises as `find`."""
-    return find(data, path=path) is not None or unfenced(data, path=path) is not None
+    return find(data, path=path) is not None or find_unfenced(data, path=path) is not None
 
 
 def eol_of(data: bytes) -> bytes:
@@ -215,33 +215,33 @@ def _fence(data: bytes, found: Sequence[Line], *, begin: int, end: int, path: st
     return Fence(
         start=start,
         end=found[end].end,
-        body=unix(data[found[begin].end : found[end].start]),
+        body=normalise_eol(data[found[begin].end : found[end].start]),
         declared=declared[1].decode() if declared is not None else "",
         eol=first[len(first.rstrip(b"\r\n")) :],
         strays=tuple(each for each in behind if each),
     )
 
 
-def section_of(body: bytes, eol: bytes, instead_of: bytes) -> bytes:
+def make_section(body: bytes, eol: bytes, instead_of: bytes) -> bytes:
     """Return a section with its marks; it has a final line end if what it replaces had one."""
-    begin = _BEGIN.format(version=VERSION, digest=digest(body)).encode()
+    begin = _BEGIN.format(version=VERSION, digest=hash_body(body)).encode()
     text = b"\n".join((begin, body + _END.encode()))
     return text.replace(b"\n", eol) + (eol if ends(instead_of) else b"")
 
 
 def appended(data: bytes, section: bytes) -> bytes:
     """Return a file with a section behind a blank line at its end."""
-    return data + between(data, eol_of(data)) + section
+    return data + make_gap(data, eol_of(data)) + section
 
 
-def between(data: bytes, eol: bytes) -> bytes:
+def make_gap(data: bytes, eol: bytes) -> bytes:
     """Return what makes a blank line behind some text: one line end, or two if it has none."""
     if data in {b"", codecs.BOM_UTF8}:
         return b""
     return eol if ends(data) else eol * 2
 
 
-def joint(data: bytes, fence: Fence) -> int:
+def find_joint(data: bytes, fence: Fence) -> int:
     """Return where the blank line begins that was put between the text and our section."""
     at, eol = fence.start, fence.eol
     if fence.end == len(data) and not ends(data):
@@ -259,7 +259,7 @@ def ends(data: bytes) -> bool:
     return data.endswith((b"\n", b"\r"))
 
 
-def unix(data: bytes) -> bytes:
+def normalise_eol(data: bytes) -> bytes:
     """Return text with LF at its line ends."""
     return _LINE_ENDS.sub(b"\n", data)
 
@@ -284,7 +284,7 @@ def _checked(data: bytes, body: bytes, *, base: bytes, path: str) -> bytes:
     return data
 
 
-def moved_out(data: bytes, written: bytes, *, path: str = NAMELESS) -> bytes:
+def move_edits_out(data: bytes, written: bytes, *, path: str = NAMELESS) -> bytes:
     """Return a file whose edits inside our section are moved above it, as the human's text.
 
     Edits are the lines that are not in `written`, the section as it was written, with the empty
@@ -295,19 +295,19 @@ def moved_out(data: bytes, written: bytes, *, path: str = NAMELESS) -> bytes:
     fence = find(data, path=path)
     if fence is None:
         return data
-    ours = {line.strip() for line in unix(written).split(b"\n")}
+    ours = {line.strip() for line in normalise_eol(written).split(b"\n")}
     edits = [*fence.strays, *fence.body.split(b"\n")]
     theirs = _theirs(edits, ours)
-    at, eol = joint(data, fence), fence.eol
-    section = section_of(unix(written), eol, data[fence.start : fence.end])
+    at, eol = find_joint(data, fence), fence.eol
+    section = make_section(normalise_eol(written), eol, data[fence.start : fence.end])
     if not theirs:
         return data[: fence.start] + section + data[fence.end :]
-    text = between(data[:at], eol) + eol.join(theirs)
+    text = make_gap(data[:at], eol) + eol.join(theirs)
     if data[at : fence.start] != eol * 2:
         text += eol if data[at : fence.start] else eol * 2
     moved = data[:at] + text + data[at : fence.start] + section + data[fence.end :]
     if not _is_marked(moved):
-        raise errors.OpenBlock.of(path, line=len(unix(data[: fence.start]).split(b"\n")))
+        raise errors.OpenBlock.of(path, line=len(normalise_eol(data[: fence.start]).split(b"\n")))
     return moved
 
 
@@ -335,11 +335,11 @@ def _theirs(lines: Iterable[bytes], ours: Container[bytes]) -> list[bytes]:
     return found
 
 
-def restored(data: bytes, before: bytes, *, path: str = NAMELESS) -> bytes:
+def restore(data: bytes, before: bytes, *, path: str = NAMELESS) -> bytes:
     """Return a file with the section that an older one had, or without one if that had none."""
     old, fence = find(before, path=path), find(data, path=path)
     if old is None:
-        return removed(data, path=path)
+        return remove(data, path=path)
     section = before[old.start : old.end]
     if fence is None:
         return appended(data, section.rstrip(b"\r\n") + (eol_of(data) if ends(data) else b""))

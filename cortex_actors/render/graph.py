@@ -20,15 +20,15 @@ COLUMNS, LINES = 28, 3
 DIRECTED: Final = frozenset({"generalizes", "depends_on"})
 
 
-def plain(text: str) -> str:
+def clean(text: str) -> str:
     """Return a text as one line of letters and signs: nothing that is hidden, moves or turns."""
     spaced = "".join(" " if unicodedata.category(each)[0] in "ZC" else each for each in text)
     return " ".join(spaced.split())
 
 
-def wrapped(text: str) -> list[str]:
+def wrap(text: str) -> list[str]:
     """Return a text in lines of a box; the last may be cut, and says so."""
-    return textwrap.wrap(plain(text), COLUMNS, max_lines=LINES, placeholder="…")
+    return textwrap.wrap(clean(text), COLUMNS, max_lines=LINES, placeholder="…")
 
 
 #: Type of a link -> how its line is drawn.
@@ -48,7 +48,7 @@ _HEAD = (
 )
 
 
-def graph_of(found: Mapping[str, Any]) -> str:
+def draw_graph(found: Mapping[str, Any]) -> str:
     """Return what `principles.links` answers as a graph in DOT, each link told one way.
 
     One line for each box and each link; links of other ends are left out. The same for the same.
@@ -73,7 +73,7 @@ def _general(link: Mapping[str, Any]) -> Mapping[str, Any]:
 def _box(principle: Mapping[str, Any], *, asked: str | None) -> str:
     """Return the line of a principle: its text, its rank and its category."""
     about = f"{principle['rank']:.2f} · {principle['category'].replace('_', ' ')}"
-    text = r"\n".join(map(_escaped, [*wrapped(principle["content"]), about]))
+    text = r"\n".join(map(_escaped, [*wrap(principle["content"]), about]))
     bold = ", penwidth=2" if principle["id"] == asked else ""
     return f'  {_quoted(principle["id"])} [label="{text}"{bold}];'
 
@@ -96,4 +96,4 @@ def _quoted(text: str) -> str:
 
 def _escaped(text: str) -> str:
     r"""Return a text so that neither a quote ends it nor a backslash means something."""
-    return plain(text).replace("\\", "\\\\").replace('"', '\\"')
+    return clean(text).replace("\\", "\\\\").replace('"', '\\"')

@@ -29,7 +29,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.rules import admission
 from cortex_actors.text import summary
 from cortex_actors.text.hazards import mask_secrets
-from cortex_actors.text.terms import microseconds, word
+from cortex_actors.text.terms import parse_iso, parse_word
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -167,11 +167,11 @@ def _memory(said: Mapping[str, Any], collection: str, project_id: str) -> Memory
     if (begun is None) != (ended is None) or (begun or 0) > (ended or 0):
         raise BadInput("said_from and said_until are given together, the first not behind")
     agent = agent_id(said.get("agent_id"))
-    text = admission.admitted(said["content"], what="content", redact=True)
+    text = admission.check_text(said["content"], what="content", redact=True)
     links = {name: _list(said, name) for name in ("tags", "related_agents", "responding_to")}
     return Memory(
-        id=own_id(said.get("id"), f"{created}\0{agent}\0{text}"),
-        realm=word(Realm, _SAID.get(str(realm), realm), name="visibility"),
+        id=make_id(said.get("id"), f"{created}\0{agent}\0{text}"),
+        realm=parse_word(Realm, _SAID.get(str(realm), realm), name="visibility"),
         agent_id=agent,
         text=text,
         created_at=created,
@@ -181,9 +181,9 @@ def _memory(said: Mapping[str, Any], collection: str, project_id: str) -> Memory
         thread=_name(said, "conversation_thread"),
         abstract=_text(said, "abstract"),
         summary=_text(said, "summary"),
-        tags=admission.filed(links["tags"], redact=True),
+        tags=admission.check_tags(links["tags"], redact=True),
         related=tuple(sorted({agent_id(each) for each in links["related_agents"]})),
-        replies_to=tuple(dict.fromkeys(own_id(each) for each in links["responding_to"])),
+        replies_to=tuple(dict.fromkeys(make_id(each) for each in links["responding_to"])),
         attention=_number(said, "attention_weight", default=1.0, most=_MOST_ATTENTION),
         access_count=int(_number(said, "access_count", default=0, most=2**53)),
         accessed_at=_moment(said, "last_accessed_ts"),
@@ -204,9 +204,9 @@ def _crumb(said: Mapping[str, Any], _collection: str, project_id: str) -> CrumbR
     if not _is_ours(given, f"crm_{moment(left.left_at)}"):
         said_by = f"{given}\0{agent}\0{left.left_at}\0{left.summary}"
         given = f"crm_{_ulid(said_by, left.left_at)}"
-    return admission.crumb(
+    return admission.make_crumb(
         replace(
-            admission.again(left, redact=True),
+            admission.to_request(left, redact=True),
             session_id=said.get("session_id") or left.session_id,
             type=said.get("crumb_type") or left.type,
             priority=said.get("priority") or left.priority,
@@ -220,7 +220,7 @@ def _crumb(said: Mapping[str, Any], _collection: str, project_id: str) -> CrumbR
     )
 
 
-def own_id(given: object, unnamed: str = "") -> str:
+def make_id(given: object, unnamed: str = "") -> str:
     """Return the id of a memory: as it is when it is one of ours, else one made of it.
 
     Of `unnamed` where there is none, so that the same record has the same id each time it is read.
@@ -247,17 +247,17 @@ def _ulid(said: str, at: int) -> str:
 def _word(said: Mapping[str, Any], field: str, default: E) -> E:
     """Return one of a closed set of words."""
     given = said.get(field)
-    return default if given in {None, ""} else word(type(default), given, name=field)
+    return default if given in {None, ""} else parse_word(type(default), given, name=field)
 
 
 def _name(said: Mapping[str, Any], field: str) -> str:
     """Return a name of one line, empty for none."""
-    return admission.named(said.get(field) or "", what=field, most=_NAME, redact=True)
+    return admission.check_name(said.get(field) or "", what=field, most=_NAME, redact=True)
 
 
 def _text(said: Mapping[str, Any], field: str) -> str:
     """Return a text, empty for none."""
-    return admission.admitted(said[field], what=field, redact=True) if said.get(field) else ""
+    return admission.check_text(said[field], what=field, redact=True) if said.get(field) else ""
 
 
 def _number(said: Mapping[str, Any], field: str, *, default: float, most: float) -> float:
@@ -291,7 +291,7 @@ def _moment(said: Mapping[str, Any], *names: str) -> int | None:
     value = said[name]
     try:
         is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        found = round(value * SECOND) if is_number else microseconds(str(value))
+        found = round(value * SECOND) if is_number else parse_iso(str(value))
     except (ValueError, OverflowError):
         found = -1
     if not 0 <= found <= _LATEST:
@@ -301,4 +301,4 @@ def _moment(said: Mapping[str, Any], *names: str) -> int | None:
 
 def _iso(at: int | None) -> str | None:
     """Return a moment as ISO 8601 text that keeps all of it."""
-    return None if at is None else summary.timestamp(at)
+    return None if at is None else summary.format_timestamp(at)

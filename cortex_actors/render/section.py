@@ -37,7 +37,7 @@ from cortex_actors.domain.principle import Unwritten
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.text.hazards import visible
 from cortex_actors.text.markdown import LineKind, heading, kinds, lines
-from cortex_actors.text.sections import imports
+from cortex_actors.text.sections import find_imports
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -158,7 +158,7 @@ _ROLE = re.compile(
 _WORD = re.compile(r"\S+")
 
 
-def neutral(text: str) -> str:
+def neutralise(text: str) -> str:
     """Return a text as one line of at most 300 characters that is data in any place.
 
     Empty when it has no letter and no digit. What is hidden in it is written out. A second time
@@ -277,14 +277,14 @@ class BulletEntry(NamedTuple):
 BulletGroups: TypeAlias = "Mapping[str, Sequence[BulletEntry]]"
 
 
-def line_of(content: str, topic: str) -> str:
+def make_line(content: str, topic: str) -> str:
     """Return what a bullet says below its topic, which it does not say once more."""
-    return neutral(content.removeprefix(f"{topic}: "))
+    return neutralise(content.removeprefix(f"{topic}: "))
 
 
-def entry(bullet: Bullet, options: Options) -> BulletEntry | None:
+def make_entry(bullet: Bullet, options: Options) -> BulletEntry | None:
     """Return a bullet with its line; None when it says nothing that can be written."""
-    said = line_of(bullet.content, bullet.topic)
+    said = make_line(bullet.content, bullet.topic)
     if not said:
         return None
     mark, worth = "" if bullet.conflict is None else _CONFLICT, ""
@@ -293,7 +293,7 @@ def entry(bullet: Bullet, options: Options) -> BulletEntry | None:
     return BulletEntry(bullet, f"- {mark}{said}{worth}")
 
 
-def grouped(entries: Iterable[BulletEntry]) -> dict[str, list[BulletEntry]]:
+def group_entries(entries: Iterable[BulletEntry]) -> dict[str, list[BulletEntry]]:
     """Return entries by topic: the largest group first, of two the one with the highest rank.
 
     Within a group, the highest ranked comes first, and what contradicts the file after the rest.
@@ -313,17 +313,17 @@ def _place(each: BulletEntry) -> tuple[bool, float, str]:
     return each.bullet.conflict is not None, -each.bullet.rank, each.bullet.principle_id
 
 
-def section(groups: BulletGroups, options: Options) -> str:
+def render_section(groups: BulletGroups, options: Options) -> str:
     """Return the section of a Markdown file; without entries, its heading and the notice."""
     differs = any(e.bullet.conflict is not None for group in groups.values() for e in group)
     notice = [_MADE, _MEANT, *([_OF_CONFLICTS] if differs else [])]
-    blocks = [f"## {neutral(options.title) or TITLE}", "\n".join(f"> {each}" for each in notice)]
+    blocks = [f"## {neutralise(options.title) or TITLE}", "\n".join(f"> {each}" for each in notice)]
     for name, group in groups.items():
         blocks += [f"### {name}", "\n".join(each.line for each in group)]
     return "\n\n".join(blocks) + "\n"
 
 
-def prompt(groups: BulletGroups, _: Options) -> str:
+def render_prompt(groups: BulletGroups, _: Options) -> str:
     """Return the same as a system prompt: for a reader of plain text, who has no file."""
     topics = ["\n".join([f"{name}:", *(e.line for e in group)]) for name, group in groups.items()]
     return "\n\n".join([_PROMPT, *topics]) + "\n"
@@ -352,7 +352,7 @@ class Formatter:
     top: str = ""
     imports: bool = False
     most_characters: int | None = None
-    layout: Callable[[BulletGroups, Options], str] = section
+    layout: Callable[[BulletGroups, Options], str] = render_section
 
     @property
     def made(self) -> str:
@@ -377,14 +377,14 @@ class Formatter:
             room = self.most_characters - len(self.top) - _MARKS
 
         def written(kept: int) -> str:
-            return self.layout(grouped(entries[:kept]), options)
+            return self.layout(group_entries(entries[:kept]), options)
 
         def fits(kept: int) -> bool:
             text = written(kept)
             return len(text) <= room and count(text) <= options.max_tokens
 
         number = _most(len(entries), fits)
-        kept = [e for group in grouped(entries[: max(number, 0)]).values() for e in group]
+        kept = [e for group in group_entries(entries[: max(number, 0)]).values() for e in group]
         text = written(number) if number >= 0 else ""
         return Rendered(
             text=text,
@@ -409,7 +409,7 @@ def _entries(
     written: dict[str, BulletEntry] = {}
     silent: list[Bullet] = []
     for bullet in sorted(bullets, key=lambda each: (-each.rank, each.principle_id)):
-        made = entry(bullet, options)
+        made = make_entry(bullet, options)
         if made is None or made.line in written:
             silent.append(bullet)
         else:
@@ -471,7 +471,7 @@ FORMATTERS = (
         top=_WINDSURF,
         most_characters=_WINDSURF_READS,
     ),
-    Formatter("chatgpt", layout=prompt),
+    Formatter("chatgpt", layout=render_prompt),
 )
 
 _BY_NAME = {each.name: each for each in FORMATTERS}
@@ -491,7 +491,7 @@ def names() -> tuple[str, ...]:
     return tuple(_BY_NAME)
 
 
-def of_place(path: str) -> Formatter | None:
+def find_by_place(path: str) -> Formatter | None:
     """Return the agent whose file a path from a project's root is; None if no agent reads it."""
     return _BY_PLACE.get(path)
 
@@ -539,7 +539,7 @@ class Targets:
     left: tuple[Unwritten, ...] = ()
 
 
-def targets(
+def choose_targets(
     present: Iterable[Present], *, agent: str | None = None, create: bool = False
 ) -> Targets:
     """Return which files are written, for one agent or for all that have one.
@@ -643,11 +643,11 @@ def _imported(file: Present, formatter: Formatter) -> list[str]:
         if line.text.strip() and heading(line.text) is None and not _is_comment(line.text)
     ]
     open_text = [line for line, kind in said if kind is LineKind.TEXT]
-    only = all(kind is LineKind.OURS or imports([line]) for line, kind in said)
+    only = all(kind is LineKind.OURS or find_imports([line]) for line, kind in said)
     if not formatter.imports and not only:
         return []
     folder = posixpath.dirname(file.path)
-    return [posixpath.normpath(posixpath.join(folder, each)) for each in imports(open_text)]
+    return [posixpath.normpath(posixpath.join(folder, each)) for each in find_imports(open_text)]
 
 
 def _is_comment(text: str) -> bool:

@@ -100,7 +100,7 @@ def forbidden(text: str) -> str:
     return ""
 
 
-def forbidden_name(host: str) -> str:
+def explain_forbidden_name(host: str) -> str:
     """Return why a name is never looked up; "" when it may be."""
     name = host.lower().rstrip(".")
     return "where a cloud answers with credentials" if name in _METADATA_NAMES else ""
@@ -233,7 +233,7 @@ def problem(url: str) -> str:
     more = parts.path.strip("/") or parts.query or parts.fragment
     if parts.username or parts.password or more:
         return "it may have no user, path or query: Chroma's client drops them"
-    if parts.scheme == "http" and not here(parts.hostname):
+    if parts.scheme == "http" and not is_here(parts.hostname):
         return (
             "it is not on this machine, and vectors do not cross a network in the clear; use "
             "https, or a tunnel that ends on 127.0.0.1"
@@ -241,7 +241,7 @@ def problem(url: str) -> str:
     return ""
 
 
-def here(host: str) -> bool:
+def is_here(host: str) -> bool:
     """Tell whether a host is this machine, without asking a name server."""
     return host.lower() == "localhost" or reach(host) is Reach.LOOPBACK
 
@@ -258,6 +258,6 @@ def _wrong(parts: SplitResult, host: str, port: int | None, how: str) -> str:
         return "its path has blanks, dots or letters that no server has"
     if not host.isascii() or any(not (c.isalnum() or c in "-._:") for c in host):
         return "its host has letters that no name has (write an international name as xn--)"
-    if reason := forbidden_name(host):
+    if reason := explain_forbidden_name(host):
         return f"{host} is {reason}"
     return ""

@@ -17,13 +17,13 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from cortex_actors.domain.agent import shown
-from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority, default_type
+from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority, choose_type
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.text import terms
 from cortex_actors.text.hazards import cleared, hidden, seen, told, visible
 from cortex_actors.text.hazards import mask_secrets as without_secrets
-from cortex_actors.text.summary import plain, render
-from cortex_actors.text.terms import tags
+from cortex_actors.text.summary import normalise, render
+from cortex_actors.text.terms import normalise_tags
 
 if TYPE_CHECKING:
     from enum import StrEnum
@@ -39,7 +39,7 @@ THREAD, ROLE, ABSTRACT = 256, 64, 1_000
 NOTE: Final = 2_000
 
 
-def admitted(content: object, *, what: str = "the memory", redact: bool | None = False) -> str:
+def check_text(content: object, *, what: str = "the memory", redact: bool | None = False) -> str:
     """Return a text that may be kept, without the blanks around it.
 
     Raises `BadInput` for what is no text, empty, too long or half a character, and `Refused` for a
@@ -64,18 +64,18 @@ def admitted(content: object, *, what: str = "the memory", redact: bool | None =
     return cleared(_seen(text, what=what, redact=redact), what=what, redact=redact)
 
 
-def named(given: object, *, what: str, most: int, redact: bool | None = False) -> str:
+def check_name(given: object, *, what: str, most: int, redact: bool | None = False) -> str:
     """Return a name of one line: of a thread, of a role; an empty one is none."""
     if not isinstance(given, str):
         raise BadInput(f"{what} must be a text, not {shown(given)}")
     name = " ".join(given.split())
     if len(name) > most:
         raise BadInput(f"{what} has {len(name)} characters, and at most {most} are kept")
-    return admitted(name, what=what, redact=redact) if name else ""
+    return check_text(name, what=what, redact=redact) if name else ""
 
 
-def filed(given: object, *, redact: bool = False) -> tuple[str, ...]:
-    """Return the tags under which something is kept; raises as `admitted` does.
+def check_tags(given: object, *, redact: bool = False) -> tuple[str, ...]:
+    """Return the tags under which something is kept; raises as `check_text` does.
 
     They are looked at as they were written: in lower case a key has no key's shape.
     """
@@ -83,14 +83,14 @@ def filed(given: object, *, redact: bool = False) -> tuple[str, ...]:
         cleared(each, what="the tags", redact=redact) if isinstance(each, str) else each
         for each in (given if isinstance(given, list | tuple) else ())
     ]
-    return tags(some or given)
+    return normalise_tags(some or given)
 
 
-def noted(given: str | None, *, what: str = "a note") -> str | None:
-    """Return a note on a decision; None for nothing. Raises as `admitted`."""
+def check_note(given: str | None, *, what: str = "a note") -> str | None:
+    """Return a note on a decision; None for nothing. Raises as `check_text`."""
     if given is not None and len(given) > NOTE:
         raise BadInput(f"{what} has at most {NOTE} characters, this one has {len(given)}")
-    return admitted(given, what=what, redact=None) if given and given.strip() else None
+    return check_text(given, what=what, redact=None) if given and given.strip() else None
 
 
 def _seen(text: str, *, what: str, redact: bool | None) -> str:
@@ -146,7 +146,7 @@ class AdmissionRequest:
     redact: bool = False
 
 
-def crumb(
+def make_crumb(
     given: AdmissionRequest,
     *,
     agent: str,
@@ -168,7 +168,7 @@ def crumb(
         session_id=_session(given, session),
         summary=_text(given.summary, "session_summary", given),
         left_at=at,
-        type=word_of(given.type, CrumbType, name="crumb_type") or default_type(unfinished),
+        type=word_of(given.type, CrumbType, name="crumb_type") or choose_type(unfinished),
         priority=word_of(given.priority, Priority, name="priority") or Priority.MEDIUM,
         discoveries=tuple(_entries(given.discoveries, "key_discoveries", given)),
         emotional_state=_feelings(given),
@@ -186,7 +186,7 @@ def crumb(
     return made
 
 
-def again(crumb: CrumbRecord, *, redact: bool) -> AdmissionRequest:
+def to_request(crumb: CrumbRecord, *, redact: bool) -> AdmissionRequest:
     """Return a crumb as it was given, so that it is looked at like any other."""
     said = {
         each.name: getattr(crumb, each.name)
@@ -201,13 +201,13 @@ def word_of(word: object, known: type[T], *, name: str) -> T | None:
 
     Raises `BadInput` naming those there are.
     """
-    return None if word is None else terms.word(known, word, name=name)
+    return None if word is None else terms.parse_word(known, word, name=name)
 
 
 def _text(value: object, name: str, given: AdmissionRequest) -> str:
     """Return a text that says something, without secrets and hidden characters."""
-    text = plain(value) if isinstance(value, str) else value
-    return admitted(text, what=f"the crumb's {name}", redact=given.redact)
+    text = normalise(value) if isinstance(value, str) else value
+    return check_text(text, what=f"the crumb's {name}", redact=given.redact)
 
 
 def _entries(values: object, name: str, given: AdmissionRequest) -> Iterator[str]:
@@ -253,13 +253,13 @@ def _named(values: object, name: str) -> Iterator[tuple[str, object]]:
         message = f"cannot leave the crumb: {name} has {len(some)} entries, the limit is {ENTRIES}"
         raise BadInput(message)
     for key, value in some.items():
-        word = plain(str(key))
+        word = normalise(str(key))
         if not 0 < len(word) <= NAME_LIMIT or ":" in word or "\n" in word:
             raise BadInput(
                 f"cannot leave the crumb: {name} cannot be called {shown(key)}: a name is one line "
                 f"of 1 to {NAME_LIMIT} characters without a colon"
             )
-        yield admitted(word, what=f"a name in the crumb's {name}", redact=None), value
+        yield check_text(word, what=f"a name in the crumb's {name}", redact=None), value
 
 
 def _session(given: AdmissionRequest, default: str) -> str:
@@ -267,10 +267,10 @@ def _session(given: AdmissionRequest, default: str) -> str:
     name = given.session_id
     if name is None:
         return default
-    found = plain(name) if isinstance(name, str) else ""
+    found = normalise(name) if isinstance(name, str) else ""
     if not 0 < len(found) <= SESSION_LIMIT or "\n" in found:
         raise BadInput(
             f"cannot leave the crumb: {shown(name)} is no session's id: it is one line of 1 to "
             f"{SESSION_LIMIT} characters"
         )
-    return admitted(found, what="the crumb's session_id", redact=given.redact)
+    return check_text(found, what="the crumb's session_id", redact=given.redact)

@@ -61,7 +61,7 @@ class Classification:
 
     Attributes:
         domain: None where no keyword tells.
-        confidence: how sure the category is, 0 to 1; see `confidence`.
+        confidence: how sure the category is, 0 to 1; see `compute_confidence`.
 
     """
 
@@ -95,7 +95,7 @@ def classify(content: str, heading: str | None = None) -> Classification:
     Tags are in the order of the alphabet, the heading last, at most `MAX_TAGS`. Of several headings
     only the innermost counts: a title such as "Atlas API" would make all of a file about an API.
     """
-    found = grounds(content, heading)
+    found = find_grounds(content, heading)
     tags = [each.name for each in found.tags]
     domain = found.domains[0].name if found.domains else None
     title = _innermost(heading)
@@ -109,14 +109,14 @@ def classify(content: str, heading: str | None = None) -> Classification:
         category=Category(found.categories[0].name),
         tags=tagged,
         domain=domain,
-        confidence=confidence(found.categories),
+        confidence=compute_confidence(found.categories),
         decided_by=ClassifiedBy.KEYWORDS,
     )
 
 
-def grounds(content: str, heading: str | None = None) -> Grounds:
+def find_grounds(content: str, heading: str | None = None) -> Grounds:
     """Return which keywords of a text and its heading speak for what."""
-    found = lexicon.occurring(f"{content} {_innermost(heading)}")
+    found = lexicon.find_keywords(f"{content} {_innermost(heading)}")
     return Grounds(
         categories=_counted(lexicon.CATEGORIES, found),
         domains=_counted(lexicon.DOMAINS, found),
@@ -124,7 +124,7 @@ def grounds(content: str, heading: str | None = None) -> Grounds:
     )
 
 
-def confidence(counts: Iterable[Count]) -> float:
+def compute_confidence(counts: Iterable[Count]) -> float:
     """Return how sure the first of those is, against the second: (n + 1) / (n + m + 2).
 
     That is Laplace's rule of succession over the keywords of the two: one word alone makes 0.67,
@@ -180,11 +180,11 @@ class Nearness:
 
 
 def texts() -> tuple[str, ...]:
-    """Return every example, in the order in which `nearest` wants their vectors."""
+    """Return every example, in the order in which `rank_categories` wants their vectors."""
     return tuple(text for examples in EXAMPLES.values() for text in examples)
 
 
-def nearest(row: Row, examples: Row) -> tuple[Nearness, ...]:
+def rank_categories(row: Row, examples: Row) -> tuple[Nearness, ...]:
     """Return how near a text is to each category, nearest first.
 
     `row` is the text's unit vector, `examples` those of `texts()`, all of one model.
@@ -204,7 +204,7 @@ def telling(row: Row, examples: Row) -> Nearness | None:
 
     Its cosine is at most `MOST_SURE`. Only for texts on which no keyword speaks.
     """
-    best, other = nearest(row, examples)[:2]
+    best, other = rank_categories(row, examples)[:2]
     if best.cosine < LEAST or best.cosine - other.cosine < MARGIN:
         return None
     return replace(best, cosine=min(best.cosine, MOST_SURE))

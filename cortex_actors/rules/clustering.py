@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.text.claims import ClaimReading, read, weighty
-from cortex_actors.text.lexicon import Lexicon, Sense, Word, senses
+from cortex_actors.text.claims import ClaimReading, find_weighty_stem, read
+from cortex_actors.text.lexicon import Lexicon, Sense, Word, find_senses
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -63,12 +63,12 @@ class Cluster:
     coherence: float
 
 
-def pair(left: str, right: str) -> Pair:
+def make_pair(left: str, right: str) -> Pair:
     """Return an edge."""
     return (left, right) if left < right else (right, left)
 
 
-def leaders(order: Sequence[str], alike: Mapping[str, Collection[str]]) -> dict[str, str]:
+def find_leaders(order: Sequence[str], alike: Mapping[str, Collection[str]]) -> dict[str, str]:
     """Return for each item its leader.
 
     The first in the order leads, and all that are like it count for it; then the first of the
@@ -85,7 +85,7 @@ def leaders(order: Sequence[str], alike: Mapping[str, Collection[str]]) -> dict[
     return found
 
 
-def components(items: Iterable[str], edges: Iterable[Pair]) -> list[tuple[str, ...]]:
+def find_components(items: Iterable[str], edges: Iterable[Pair]) -> list[tuple[str, ...]]:
     """Return the connected parts of a graph, each in order, by their first items."""
     near: dict[str, list[str]] = {each: [] for each in items}
     for left, right in edges:
@@ -110,7 +110,7 @@ def clusters(edges: Mapping[Pair, float], rows: Mapping[str, NDArray[np.float32]
     waiting: list[tuple[Mapping[Pair, float], float]] = [(edges, -1.0)]
     while waiting:
         some, level = waiting.pop()
-        for members in components({each for edge in some for each in edge}, some):
+        for members in find_components({each for edge in some for each in edge}, some):
             made = _cluster(members, rows)
             if made.coherence >= COHERENCE:
                 found.append(made)
@@ -196,7 +196,7 @@ class Wider:
     reason: str
 
 
-def wider(one: Subject, other: Subject, *, is_close: bool, lexicon: Lexicon) -> Wider | None:
+def find_wider(one: Subject, other: Subject, *, is_close: bool, lexicon: Lexicon) -> Wider | None:
     """Return which of two says for more what the other says for less; None if neither does.
 
     Fields count only for two that `is_close`: else they are merely other things.
@@ -265,7 +265,7 @@ def _beyond(some: ClaimReading, more: ClaimReading, lexicon: Lexicon) -> list[st
     if any((wanted[stem] in _TOWARDS) is not (turned[stem] in _TOWARDS) for stem in wanted):
         return []
     beyond = more.stems.keys() - some.stems.keys()
-    said = [word.text for word in more.wording.words if weighty(word, lexicon) in beyond]
+    said = [word.text for word in more.wording.words if find_weighty_stem(word, lexicon) in beyond]
     return list(dict.fromkeys(said))
 
 
@@ -321,10 +321,10 @@ def needs(claim: Claim, lexicon: Lexicon) -> tuple[OrderedThing, ...]:
     said = read(claim, lexicon).wording
     if not any(word.text in _FIRST or word.text in _LATER for word in said.words):
         return ()
-    return tuple(_found(said.words, senses(said, lexicon), lexicon))
+    return tuple(_found(said.words, find_senses(said, lexicon), lexicon))
 
 
-def about(need: OrderedThing, other: Claim, lexicon: Lexicon) -> float:
+def measure_share(need: OrderedThing, other: Claim, lexicon: Lexicon) -> float:
     """Return how far a statement asks for what another one names, 0 to 1; 0 where it does not.
 
     Naming it by the way is not asking for it, and neither is being against it.
@@ -371,7 +371,7 @@ def _named(words: Sequence[Word], lexicon: Lexicon) -> Iterator[tuple[str, str |
     for word in words:
         if not word.code and (word.text in _ENDS or (word.text in _JOINS and is_named)):
             return
-        stem = weighty(word, lexicon)
+        stem = find_weighty_stem(word, lexicon)
         is_named = is_named or stem is not None
         yield word.text, stem
 
@@ -385,7 +385,7 @@ def _first(reading: ClaimReading, lexicon: Lexicon) -> frozenset[str]:
     is_named = False
     words = reading.wording.words
     for number, (word, sense) in enumerate(
-        zip(words, senses(reading.wording, lexicon), strict=True)
+        zip(words, find_senses(reading.wording, lexicon), strict=True)
     ):
         if not word.code and word.text in _ENDS:
             if found.keys() - reading.label:
@@ -393,7 +393,7 @@ def _first(reading: ClaimReading, lexicon: Lexicon) -> frozenset[str]:
             found, is_named = {}, False
             continue
         is_named = is_named or (not word.code and _is_cue(words, number))
-        stem = weighty(word, lexicon)
+        stem = find_weighty_stem(word, lexicon)
         if stem is not None and not is_named:
             found[stem] = sense
     return frozenset(found) if set(found.values()) <= {Sense.WANTED} else frozenset()

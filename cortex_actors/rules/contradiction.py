@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.sameness import differ, keeps, reordered
+from cortex_actors.rules.sameness import find_difference, find_reordering, keeps
 from cortex_actors.text.claims import PORT, ClaimPart, ClaimReading, digits, read
 from cortex_actors.text.lexicon import Lexicon, Sense, standard, stem
 
@@ -85,7 +85,7 @@ TITLE, _DASH = 6, "\u2014"
 _USING = frozenset({"use", "always"})
 
 
-def clashes(
+def find_clashes(
     left: ClaimReading,
     right: ClaimReading,
     *,
@@ -409,7 +409,7 @@ def _are_rows(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(one and other) and not (one <= other or other <= one)
 
 
-def apart(left: ClaimReading, right: ClaimReading) -> str | None:
+def find_separate_places(left: ClaimReading, right: ClaimReading) -> str | None:
     """Return where two statements hold when that is at different places, or None."""
     for dimension, here in left.places.items():
         there = right.places.get(dimension, frozenset())
@@ -544,12 +544,12 @@ def judge(
         return found
     one, other = read(first, tables), read(second, tables)
     score = 0.0 if cosine is None else cosine
-    places = apart(one, other)
+    places = find_separate_places(one, other)
     shared = sorted(_topics(one) & _topics(other))
     asks = places is None and (kinds is None or _SHOWING.isdisjoint(kinds))
     if asks and (score >= thresholds.judged or cosine is None):
         same = _same(first, second, score, thresholds=thresholds, lexicon=tables)
-        if same is not None and reordered(first.text, second.text) is None:
+        if same is not None and find_reordering(first.text, second.text) is None:
             return same
     if score >= thresholds.floor or shared:
         return _said(Relation.RELATED, _related(places, shared, score))
@@ -571,11 +571,11 @@ def gate(
     tables = lexicon or standard()
     first, second = sorted((left, right), key=_place)
     one, other = read(first, tables), read(second, tables)
-    if (kinds is not None and not _SHOWING.isdisjoint(kinds)) or apart(one, other):
+    if (kinds is not None and not _SHOWING.isdisjoint(kinds)) or find_separate_places(one, other):
         return None
     here, there = (each in {None, StatementKind.RULE} for each in kinds or (None, None))
     are_rules = (here, there) if first is left else (there, here)
-    for each in clashes(one, other, lexicon=tables, are_rules=are_rules, siblings=siblings):
+    for each in find_clashes(one, other, lexicon=tables, are_rules=are_rules, siblings=siblings):
         conflict = each.conflict if first.scope == second.scope else Conflict.CONTEXTUAL
         return Judgement(
             Relation.CONTRADICTION, Decider.RULES, each.reason, conflict, each.confidence
@@ -600,8 +600,8 @@ def believed(
         return said
     tables = lexicon or standard()
     one, other = (read(each, tables) for each in sorted((left, right)))
-    why = apart(one, other) or differ(one, other, lexicon=tables)
-    why = why or reordered(left.text, right.text)
+    why = find_separate_places(one, other) or find_difference(one, other, lexicon=tables)
+    why = why or find_reordering(left.text, right.text)
     if why is None:
         return said
     return Judgement(Relation.RELATED, said.decider, f"{said.reason}; but {why}")
@@ -637,8 +637,8 @@ def repeats(shown: Claim, other: Claim, *, within: bool = False) -> bool:
     return (
         (is_command or keeps(one, another))
         and (not one.foreign or keeps(another, one))
-        and apart(one, another) is None
-        and reordered(shown.text, other.text) is None
+        and find_separate_places(one, another) is None
+        and find_reordering(shown.text, other.text) is None
         and gate(shown, other) is None
     )
 

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.memory import ConvergenceLevel
-from cortex_actors.rules.contradiction import apart, judge
-from cortex_actors.rules.sameness import reordered, stands
+from cortex_actors.rules.contradiction import find_separate_places, judge
+from cortex_actors.rules.sameness import find_reordering, stands
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import Lexicon, standard
 
@@ -93,7 +93,7 @@ class ConvergenceResult:
     apart: tuple[Apart, ...] = ()
 
 
-def converging(
+def find_groups(
     voices: Sequence[Voice], alike: Likeness, *, threshold: float, min_agents: int = HARMONY
 ) -> ConvergenceResult:
     """Return the groups among some messages; each message counts in one group at most.
@@ -129,8 +129,8 @@ def opposed(left: str, right: str, cosine: float, *, lexicon: Lexicon | None = N
     for mine, its in ((one.numbers, other.numbers), (one.names, other.names)):
         if mine - its and its - mine:
             return "they name different things"
-    elsewhere = "they hold at different places" if apart(one, other) else None
-    return stands(one, other) or reordered(left, right) or elsewhere
+    elsewhere = "they hold at different places" if find_separate_places(one, other) else None
+    return stands(one, other) or find_reordering(left, right) or elsewhere
 
 
 def preview(text: str) -> str:

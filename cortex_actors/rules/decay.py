@@ -12,7 +12,7 @@ the cortex or is pinned has 1. (Neo-Cortex's formula. Its second one, min(1 + 0.
 what was just read, is left out: two memories read equally often would differ by who looked last.)
 
 It lies between 0 and 1.5, falls with age and never rises, so that a least attention is a greatest
-age: `window` gives it, to the microsecond, and a search may ask the ledger for it.
+age: `find_window` gives it, to the microsecond, and a search may ask the ledger for it.
 
 Layers: when a memory has earned a deeper one, and why it has not yet.
 
@@ -83,7 +83,7 @@ def half_life(frequency: int, *, fading: Fading = DEFAULTS) -> float:
     return fading.half_life_days * (1.0 + math.log(max(frequency, 1)))
 
 
-def faded(
+def decay_standing(
     now: DecayStanding, rank: float, *, days: float, fading: Fading = DEFAULTS
 ) -> DecayStanding:
     """Return a principle's status after one run of decay; `days` since its last observation.
@@ -92,12 +92,12 @@ def faded(
     back to `active` at once: a clock that is wrong for some days prunes nothing.
     """
     if now.status == PRUNED or not _is_worthless(rank, days, fading):
-        return ranked(now, rank, days=days, fading=fading)
+        return rank_standing(now, rank, days=days, fading=fading)
     strikes = now.strikes + 1
     return DecayStanding(PRUNED if strikes >= STRIKES else DECAYING, strikes)
 
 
-def ranked(
+def rank_standing(
     now: DecayStanding, rank: float, *, days: float, fading: Fading = DEFAULTS
 ) -> DecayStanding:
     """Return the status of a principle whose rank was computed again, outside a run of decay.
@@ -182,7 +182,7 @@ def attention(
     return max(fresh + bonus(count), decay.floor)
 
 
-def of(memory: Memory, now: int, decays: Mapping[Layer, Decay] = DECAYS) -> float:
+def attention_of(memory: Memory, now: int, decays: Mapping[Layer, Decay] = DECAYS) -> float:
     """Return the attention of a memory at a time (UTC microseconds)."""
     if memory.pinned_at is not None:
         return WHOLE
@@ -194,7 +194,7 @@ def touched_at(memory: Memory) -> int:
     return max(memory.created_at, memory.accessed_at or 0, memory.promoted_at or 0)
 
 
-def window(
+def find_window(
     layer: Layer, count: int, least: float, decays: Mapping[Layer, Decay] = DECAYS
 ) -> int | None:
     """Return the greatest age at which a memory read `count` times has that attention still.
@@ -219,21 +219,21 @@ def window(
     return near
 
 
-def kept(layer: Layer, count: int, decays: Mapping[Layer, Decay] = DECAYS) -> float:
+def find_floor(layer: Layer, count: int, decays: Mapping[Layer, Decay] = DECAYS) -> float:
     """Return what a memory keeps for ever: the floor, or more where it was read often."""
     decay = decays.get(layer)
     return WHOLE if decay is None else max(bonus(count), decay.floor)
 
 
 def fresh_for(layer: Layer, count: int, decays: Mapping[Layer, Decay] = DECAYS) -> int | None:
-    """Return the greatest age at which a memory has not faded yet; as `window` does.
+    """Return the greatest age at which a memory has not faded yet; as `find_window` does.
 
     It has faded when its attention is within `CLOSE` of what it keeps for ever.
     """
     if layer not in decays:
         return EVER
-    faded = kept(layer, count, decays) + CLOSE
-    return window(layer, count, math.nextafter(faded, math.inf), decays)
+    faded = find_floor(layer, count, decays) + CLOSE
+    return find_window(layer, count, math.nextafter(faded, math.inf), decays)
 
 
 def bonus(count: int) -> float:
@@ -286,7 +286,7 @@ class Judged(NamedTuple):
 
 def judge(layer: Layer, count: int, *, age_us: int, earning: Earning = DOCUMENT) -> Judged:
     """Return which layer a memory has earned that was read `count` times and said so long ago."""
-    to = below(layer)
+    to = next_layer(layer)
     if to is None:
         return Judged(None, "Already at cortex layer")
     step = earning.steps.get(layer)
@@ -300,7 +300,7 @@ def judge(layer: Layer, count: int, *, age_us: int, earning: Earning = DOCUMENT)
     return Judged(to, _earned(step, count, age_us))
 
 
-def below(layer: Layer) -> Layer | None:
+def next_layer(layer: Layer) -> Layer | None:
     """Return the next deeper layer; None for the cortex."""
     place = ORDER.index(layer) + 1
     return ORDER[place] if place < len(ORDER) else None
@@ -337,7 +337,7 @@ def _hours(age_us: int) -> float:
 BACKUP_HOUR = 3_600 * SECOND
 
 
-def kept_backups(
+def choose_backups(
     times: Iterable[int], now: int, *, hourly: int = 24, daily: int = 7
 ) -> frozenset[int]:
     """Return the times of the backups to keep; the others may be deleted.

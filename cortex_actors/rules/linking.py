@@ -14,8 +14,8 @@ from typing import Final
 from cortex_actors.domain.insight import Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.principle import Link, LinkType
 from cortex_actors.rules import clustering, contradiction
-from cortex_actors.rules.clustering import Subject, wider
-from cortex_actors.rules.sameness import SUSPECT, differ
+from cortex_actors.rules.clustering import Subject, find_wider
+from cortex_actors.rules.sameness import SUSPECT, find_difference
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import Lexicon, standard
 
@@ -96,7 +96,7 @@ def _needed(left: Subject, right: Subject, lexicon: Lexicon) -> Link | None:
     found: dict[tuple[str, str], tuple[float, str]] = {}
     for one, other in ((left, right), (right, left)):
         for need in clustering.needs(one.claim, lexicon):
-            share = clustering.about(need, other.claim, lexicon)
+            share = clustering.measure_share(need, other.claim, lexicon)
             ends = (one.id, other.id) if need.comes_first else (other.id, one.id)
             if share > found.get(ends, (0.0, ""))[0]:
                 found[ends] = share, f'one says "{need.words}", the other is about that'
@@ -119,7 +119,7 @@ def _alike(
     strength = min(max(cosine, 0.0), 1.0)
     if cosine < thresholds.reinforces and not (left.is_section or right.is_section):
         is_close = cosine >= thresholds.close
-        found = wider(left, right, is_close=is_close, lexicon=lexicon)
+        found = find_wider(left, right, is_close=is_close, lexicon=lexicon)
         if found is not None:
             kind = LinkType.GENERALIZES if found.is_first else LinkType.SPECIALIZES
             return Link(left.id, right.id, kind, strength, Decider.RULES, found.reason)
@@ -132,7 +132,7 @@ def _alike(
     # "Indent with tabs" and "indent with spaces" lie nearest of all; neither supports the other.
     is_read = not (left.is_section or right.is_section)
     one, other = (read(each.claim, lexicon) for each in (left, right))
-    but = differ(one, other, lexicon=lexicon) if is_read else None
+    but = find_difference(one, other, lexicon=lexicon) if is_read else None
     kind, why = (
         (LinkType.REINFORCES, why) if but is None else (LinkType.RELATED, f"{why}; but {but}")
     )

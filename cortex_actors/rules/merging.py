@@ -42,7 +42,7 @@ from cortex_actors.domain.memory import Layer
 from cortex_actors.rules import clustering, contradiction
 from cortex_actors.rules.sameness import moves, overlap
 from cortex_actors.text.claims import read
-from cortex_actors.text.hazards import wary
+from cortex_actors.text.hazards import find_caution
 from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, standard, stem, table, wording
 from cortex_actors.text.summary import sentences
 
@@ -73,7 +73,7 @@ class Prefer(StrEnum):
     EQUAL = "equal"
 
 
-def united(a: str, b: str, *, prefer: Prefer = Prefer.EQUAL) -> str:
+def unite_texts(a: str, b: str, *, prefer: Prefer = Prefer.EQUAL) -> str:
     """Return one text that says what two say.
 
     One of them where it says all that the other does, else every sentence of both once: those of
@@ -209,7 +209,7 @@ class Ruled:
     why: str
 
 
-def ruled(
+def judge_pair(
     text: str,
     other: str,
     cosine: float,
@@ -244,11 +244,11 @@ def ruled(
 
 def are_opposites(text: str, other: str) -> bool:
     """Tell whether two texts that are near each other cannot both hold."""
-    found = ruled(text, other, 1.0, gates=MergeGates(), thresholds=contradiction.DEFAULTS)
+    found = judge_pair(text, other, 1.0, gates=MergeGates(), thresholds=contradiction.DEFAULTS)
     return found.verdict is MergeVerdict.CONFLICT
 
 
-def believed(
+def judge_answer(
     said: Judgement | None, text: str, other: str, *, lexicon: Lexicon | None = None
 ) -> Ruled:
     """Return what a model's word on an open candidate comes to; without one they stay two."""
@@ -270,7 +270,7 @@ def neighbour_score(cosines: Sequence[float], count: int) -> float:
     return sum(best) / len(best) if best else 0.0
 
 
-def deeper(one: Layer, other: Layer) -> Layer:
+def choose_deeper(one: Layer, other: Layer) -> Layer:
     """Return the layer of a memory that was made of two."""
     return max(one, other, key=DEPTH.index)
 
@@ -347,9 +347,9 @@ _PROPER: Final = re.compile(r"(?<=[\w,;:'\")] )([A-Z][\w-]+)")
 _WORD: Final = re.compile(r"[^\W\d_]+(?:['\u2019][^\W\d_]+)?")
 
 
-def objection(text: str, sources: Sequence[str]) -> str | None:
+def find_objection(text: str, sources: Sequence[str]) -> str | None:
     """Return why a text must not replace its sources; None when nothing speaks against it."""
-    if (why := wary(text)) is not None and not any(wary(each) for each in sources):
+    if (why := find_caution(text)) is not None and not any(find_caution(each) for each in sources):
         return why
     said = "\n".join(sources)
     for name in sorted({*_names(said)}):
@@ -396,11 +396,11 @@ _TURNING = frozenset(table("likeness")["own"].split())
 _SIGNS = frozenset("\u2018\u2019\u201c\u201d\u2013\u2014\u2026")
 
 
-def flaw(text: str, sources: Sequence[Claim], *, lexicon: Lexicon | None = None) -> str | None:
+def find_flaw(text: str, sources: Sequence[Claim], *, lexicon: Lexicon | None = None) -> str | None:
     """Return why a sentence must not replace its sources; None when nothing speaks against it."""
     if len(text) > LONGEST or "\n" in text:
         return f"it is no single line of {LONGEST} letters"
-    if (why := wary(text)) is not None:
+    if (why := find_caution(text)) is not None:
         return why
     for each in sources:
         against = contradiction.gate(Claim(text), Claim(each.text), lexicon=lexicon)

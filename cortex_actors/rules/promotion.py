@@ -182,7 +182,7 @@ def is_offered(checks: Iterable[Requirement]) -> bool:
     return bool(missing) and missing <= may_miss
 
 
-def decided(
+def combine_decisions(
     own: Decision | None, others: Collection[Decision], *, is_wary: bool
 ) -> Decision | None:
     """Return what a person has said of an insight, from what was said of it and of its wordings.
@@ -298,7 +298,7 @@ class Evidence:
     boilerplate: bool = False
 
 
-def confidence(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> float:
+def compute_confidence(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> float:
     """Return how far to believe it, 0 to 1.
 
     Starts at the base or the floor, whichever is higher; projects and having been kept add to that;
@@ -308,12 +308,12 @@ def confidence(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) 
     return steps(evidence, now, stale_days=stale_days)[-1].value
 
 
-def confidence_floor(observations: int) -> float:
+def compute_floor(observations: int) -> float:
     """Return what the number of observations alone is worth: min(ln(1 + n) / ln 50, 0.6)."""
     return min(math.log1p(max(observations, 0)) / math.log(FLOOR_SCALE), FLOOR_LIMIT)
 
 
-def kept_confidence(evidence: Evidence) -> float:
+def compute_kept(evidence: Evidence) -> float:
     """Return what it adds that observations lie apart: 0.09 x min(days / 6, 1)."""
     first = evidence.last_seen if evidence.first_seen is None else evidence.first_seen
     days = max(evidence.last_seen - first, 0) / DAY
@@ -335,7 +335,7 @@ class RankStep:
 
 def steps(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> tuple[RankStep, ...]:
     """Return the steps from the base to the confidence; what changes nothing is left out."""
-    floor, kept = confidence_floor(evidence.observations), kept_confidence(evidence)
+    floor, kept = compute_floor(evidence.observations), compute_kept(evidence)
     is_long = kept >= SHOWN
     value = max(BASE, floor) + (0.0 if is_long else kept)
     times = "once" if evidence.observations == 1 else f"{evidence.observations} times"
@@ -370,7 +370,7 @@ TRUST, VOICES, PERSON = 0.5, 0.3, 0.2
 MANY = 4
 
 
-def quality(trusts: Collection[str], voices: int, *, is_approved: bool = False) -> float:
+def compute_quality(trusts: Collection[str], voices: int, *, is_approved: bool = False) -> float:
     """Return how good sources are, 0 to 1; 0 where there are none."""
     if not trusts:
         return 0.0
@@ -468,7 +468,7 @@ class RelevanceWeights:
 DOCUMENT: Final = RelevanceWeights()
 
 
-def score(
+def compute_score(
     cosine: float | None, rank: float, *, share: float, weights: RelevanceWeights = DOCUMENT
 ) -> float:
     """Return how much a principle matters to a file, 0 to 1; `cosine` is None without vectors.
@@ -483,20 +483,20 @@ def score(
     return (weights.semantic * max(cosine, 0.0) + known) / whole
 
 
-def share(of_principle: Collection[str], of_file: Collection[str]) -> float:
+def compute_share(of_principle: Collection[str], of_file: Collection[str]) -> float:
     """Return the share of a principle's domains that are the file's; of none it is 0."""
     return len({*of_principle} & {*of_file}) / max(len({*of_principle}), 1)
 
 
-def file_domains(text: str) -> tuple[str, ...]:
+def find_file_domains(text: str) -> tuple[str, ...]:
     """Return the domains that most paragraphs of a file are about, ties by the alphabet."""
     found = Counter(
-        domain for each in paragraphs(text) if (domain := classify(each).domain) is not None
+        domain for each in split_paragraphs(text) if (domain := classify(each).domain) is not None
     )
     order = sorted(found, key=lambda domain: (-found[domain], domain))
     return tuple(order[:FILE_DOMAINS])
 
 
-def paragraphs(text: str) -> list[str]:
+def split_paragraphs(text: str) -> list[str]:
     """Return the paragraphs of a text: the parts between blank lines."""
     return [each for each in _BLANK.split(text.strip()) if each]

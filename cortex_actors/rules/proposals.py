@@ -13,7 +13,7 @@ from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.rules.contradiction import apart
+from cortex_actors.rules.contradiction import find_separate_places
 from cortex_actors.rules.sameness import overlap
 from cortex_actors.text.claims import SPELT, ClaimReading, read
 from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, Sense, Word, standard, stem, table
@@ -102,7 +102,7 @@ def propose(
     if " ".join(left.text.split()) == " ".join(right.text.split()):
         return None
     tables = lexicon or standard()
-    found = features(left, right, cosine=cosine, lexicon=tables)
+    found = compute_features(left, right, cosine=cosine, lexicon=tables)
     counted = {
         model.kind: {name: each * found[name].value for name, each in model.weights.items()}
         for model in _models()
@@ -113,7 +113,7 @@ def propose(
     why = next((found[name].words for name in _CLASHES if found[name].value), "")
     if not why and _turned(read(left, tables), read(right, tables)) >= _HALF:
         why = "one is against what the other says"
-    barred = bars(left, right, found=found, lexicon=tables)
+    barred = find_barred(left, right, found=found, lexicon=tables)
     above = ((logits[each.kind] - _odds(each.threshold), each) for each in _models())
     for margin, model in sorted(above, key=lambda each: -each[0]):
         kind = ProposalKind.CONTRADICTION if why else model.kind
@@ -127,7 +127,7 @@ def propose(
     return None
 
 
-def features(
+def compute_features(
     left: Claim, right: Claim, *, cosine: float, lexicon: Lexicon | None = None
 ) -> dict[str, Feature]:
     """Return all that a pair is scored by; the order of the two does not matter."""
@@ -166,7 +166,7 @@ def features(
     }
 
 
-def bars(
+def find_barred(
     left: Claim, right: Claim, *, found: Mapping[str, Feature], lexicon: Lexicon | None = None
 ) -> frozenset[ProposalKind]:
     """Return what is not asked about two statements, whatever their score.
@@ -178,7 +178,7 @@ def bars(
     """
     tables = lexicon or standard()
     one, other = read(left, tables), read(right, tables)
-    if apart(one, other) is not None:
+    if find_separate_places(one, other) is not None:
         return frozenset(ProposalKind)
     turned, contained = _turned(one, other), overlap(one, other)[1]
     differs = turned > 0 or any(found[name].value for name in _CLASHES)

@@ -137,7 +137,7 @@ def overlap(left: ClaimReading, right: ClaimReading) -> tuple[float, float]:
     return both / len(one | other), both / min(len(one), len(other))
 
 
-def differ(left: ClaimReading, right: ClaimReading, *, lexicon: Lexicon) -> str | None:
+def find_difference(left: ClaimReading, right: ClaimReading, *, lexicon: Lexicon) -> str | None:
     """Return what keeps two statements apart however alike they are, or None."""
     return _facts_differ(left, right) or stands(left, right) or _words(left, right, lexicon)
 
@@ -156,7 +156,7 @@ def _facts_differ(left: ClaimReading, right: ClaimReading) -> str | None:
 
 def stands(left: ClaimReading, right: ClaimReading) -> str | None:
     """Return what one statement is against, excepts or wants, and the other does not."""
-    agreed, denied, others = settled(left, right), _denied(left), _denied(right)
+    agreed, denied, others = list_settled(left, right), _denied(left), _denied(right)
     # What they settled may be what one is against, if it is known what that is.
     is_known = bool(agreed and denied | others) or bool(left.ranges.keys() & right.ranges.keys())
     if left.denying is not right.denying and not is_known:
@@ -195,7 +195,7 @@ def _denied(reading: ClaimReading) -> set[str]:
     return {stem for stem, sense in reading.stems.items() if sense in against}
 
 
-def settled(left: ClaimReading, right: ClaimReading) -> list[str]:
+def list_settled(left: ClaimReading, right: ClaimReading) -> list[str]:
     """Return the things of which two statements choose, or reject, the same one."""
     both = left.positions.keys() & right.positions.keys()
     sides = {slot: (left.positions[slot].stand, right.positions[slot].stand) for slot in both}
@@ -286,7 +286,7 @@ _SIGNS: Final = "\"'`\u201c\u201d\u2018\u2019()[].,;:!?\u2026\u3002\uff01\uff1f"
 _OWNING: Final = ("'s", "\u2019s")
 
 
-def reordered(text: str, other: str) -> str | None:
+def find_reordering(text: str, other: str) -> str | None:
     """Return why two texts of the same words say different things, or None."""
     mine = [(each, _row(each)) for each in sentences(text)[:_COMPARED]]
     its = [(each, _row(each)) for each in sentences(other)[:_COMPARED]]

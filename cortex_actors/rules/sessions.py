@@ -46,7 +46,7 @@ SHORTEST = 12
 _COMMANDS = ("/", "!", "<")
 
 
-def question_of(prompt: str) -> tuple[str, str]:
+def extract_question(prompt: str) -> tuple[str, str]:
     """Return what is recalled for a prompt, without its secrets, and why nothing is, or "".
 
     Linear, and slow for what is made to be: 64 KB may take seconds.

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.classification import BETWEEN
 from cortex_actors.text.lexicon import STOP_WORDS, expression, patterns, stem, table, wording
-from cortex_actors.text.statements import is_command, kind_of, tells
+from cortex_actors.text.statements import find_kind, is_command, is_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -143,7 +143,7 @@ def standalone(
 
 
 @lru_cache(_REMEMBERED)
-def stacks(text: str) -> frozenset[str]:
+def find_stacks(text: str) -> frozenset[str]:
     """Return the technologies that a text names, and the script that it is written in."""
     found = {each for code in _CODE.findall(text) for each in _CODE_STACKS.get(code, ())}
     for word in _TOKEN.findall(text.lower()):
@@ -164,8 +164,8 @@ def needs(text: str, places: tuple[tuple[str, str], ...]) -> frozenset[str]:
     Those are what it names, and what the headings (without the file's title) and the scope say
     alike at all places that have it: pairs of these. What is about code needs sources, too.
     """
-    around = [stacks(f"{heading.partition(BETWEEN)[2]} {scope}") for heading, scope in places]
-    own = stacks(text) if topic(text) == _COMMITS else stacks(text) | {_SOURCES}
+    around = [find_stacks(f"{heading.partition(BETWEEN)[2]} {scope}") for heading, scope in places]
+    own = find_stacks(text) if find_topic(text) == _COMMITS else find_stacks(text) | {_SOURCES}
     return own.union(tools(text), frozenset.intersection(*around) if around else frozenset())
 
 
@@ -200,14 +200,14 @@ def content(text: str) -> frozenset[str]:
     return frozenset(_MEANS.get(each, each) for each in some if len(each) > 1)
 
 
-def stacks_of_project(texts: Sequence[str], files: Iterable[str] = ()) -> frozenset[str]:
+def find_project_stacks(texts: Sequence[str], files: Iterable[str] = ()) -> frozenset[str]:
     """Return the technologies of a project that says those texts and has those files at its root.
 
     One is had that a manifest tells, or that `HAD` texts or a tenth of them name: a word said once
     in a large file is as often about what is not used. It has sources unless it says much and
     hardly anything of a language.
     """
-    said = [stacks(text) for text in texts]
+    said = [find_stacks(text) for text in texts]
     counts = Counter(each for some in said for each in some)
     least = min(HAD, len(texts) / 10)
     named = {each for each, count in counts.items() if count >= least}
@@ -219,7 +219,7 @@ def stacks_of_project(texts: Sequence[str], files: Iterable[str] = ()) -> frozen
     return frozenset(named | shown)
 
 
-def topic(text: str) -> str:
+def find_topic(text: str) -> str:
     """Return what a rule is about: the topic that most of its words tell."""
     stems = _stems(text)
     counts = {name: len(stems & words) for name, words in _TOPICS.items()}
@@ -240,7 +240,7 @@ def _no_rule(plain: str, heading: str | None, *, kind: StatementKind | None) -> 
     """Return why a text gives no order by itself; None if it gives one."""
     if kind in {None, StatementKind.FACT}:
         # What was read by an older parser.
-        kind = kind_of(plain, (heading or "").split(BETWEEN))
+        kind = find_kind(plain, (heading or "").split(BETWEEN))
     if kind is not StatementKind.RULE:
         return f"it is no rule but {'an' if kind is StatementKind.EXAMPLE else 'a'} {kind}"
     if plain.endswith((":", "\uff1a", "\u2026", "...")):
@@ -254,7 +254,7 @@ def _no_rule(plain: str, heading: str | None, *, kind: StatementKind | None) -> 
     if len(plain.split()) < _LEAST_WORDS:
         return "it is no sentence"
     # What follows a title has to tell it.
-    if (tells(_TITLE.sub("", plain)) and not is_command(plain)) or (
+    if (is_order(_TITLE.sub("", plain)) and not is_command(plain)) or (
         _PATTERNS["strong"].search(plain) and _PATTERNS["about_all"].match(plain)
     ):
         return None
@@ -267,8 +267,8 @@ def _needed(plain: str, heading: str | None) -> tuple[str, bool]:
     It is "" where the text says it itself, or where no heading says anything.
     """
     parts = (heading or "").split(BETWEEN)
-    own, has = _stems(plain), stacks(plain)
-    about = own | _TOPICS.get(topic(plain), set())
+    own, has = _stems(plain), find_stacks(plain)
+    about = own | _TOPICS.get(find_topic(plain), set())
     # The first of several is the file's title.
     for part in reversed(parts[1:] or parts):
         # A sentence that leads in says nothing, unless it says when.

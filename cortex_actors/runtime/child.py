@@ -63,7 +63,7 @@ def frame_head(header: Mapping[str, object], body: bytes) -> bytes:
     return LENGTHS.pack(len(text), len(body)) + text
 
 
-def lengths(prefix: bytes) -> tuple[int, int]:
+def read_lengths(prefix: bytes) -> tuple[int, int]:
     """Return the header's and the body's length; raises BadInput if a frame is too large."""
     header, body = LENGTHS.unpack(prefix)
     _check(header, body)
@@ -78,13 +78,13 @@ def serve_model(
     `holder` makes what has a method for each op; it imports nothing heavy before the first one.
     """
     rest = list(arguments)
-    sock = inherited(rest)
+    sock = take_socket(rest)
     prepare(niceness)
     held = holder(rest[rest.index("--model") + 1])
     serve({op: getattr(held, op) for op in ops}, sock)
 
 
-def inherited(arguments: list[str]) -> socket.socket:
+def take_socket(arguments: list[str]) -> socket.socket:
     """Take the socket that the daemon handed over (`--fd N`) out of the child's arguments."""
     at = arguments.index("--fd")
     _, number = arguments[at : at + 2]
@@ -137,7 +137,7 @@ def _read(sock: socket.socket, requests: SimpleQueue[tuple[dict[str, Any], bytes
     status = 0
     try:
         while True:
-            header, body = lengths(_receive(sock, LENGTHS.size))
+            header, body = read_lengths(_receive(sock, LENGTHS.size))
             text = _receive(sock, header)
             requests.put((json.loads(text), _receive(sock, body)))
     except (EOFError, OSError):
@@ -429,7 +429,7 @@ class ChildProcess:
         try:
             while True:
                 prefix = await self._reader.readexactly(LENGTHS.size)
-                header, body = lengths(prefix)
+                header, body = read_lengths(prefix)
                 reply = json.loads(await self._reader.readexactly(header))
                 data = await self._reader.readexactly(body)
                 answer = self._waiting.get(reply["id"])
@@ -487,7 +487,7 @@ def prepare(niceness: int = NICENESS) -> None:
     os.dup2(2, 1)
 
 
-def cores() -> int:
+def count_cores() -> int:
     """Return the cores this process may use: fewer than the machine's in a container."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))

@@ -75,7 +75,7 @@ def refuse_to_block(call: str, instead: str) -> None:
         raise BlockingInLoopError(message)
 
 
-def waiter() -> Waiter | None:
+def find_waiter() -> Waiter | None:
     """Return the actor that cannot take its next message before this code has gone on."""
     turn = TURN.get()
     return turn[0] if turn is not None and turn[0].turn == turn[1] else None
@@ -207,7 +207,7 @@ class AsyncioFuture(pykka.Future[T]):
         if self._get_hook is not None:
             return (yield from asyncio.to_thread(self.get).__await__())
         if not self._done:
-            me = None if self.target is None else waiter()
+            me = None if self.target is None else find_waiter()
             if me is None:
                 parked = asyncio.get_running_loop().create_future()
                 if self._park(parked):

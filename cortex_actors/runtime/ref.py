@@ -72,7 +72,7 @@ class AsyncioRef(pykka.ActorRef[A]):
 
     async def send(self, message: object, reply: future.AsyncioFuture[Any]) -> None:
         """Put a message for which `reply` waits, when there is room; never raises for a death."""
-        if (me := future.waiter()) is not None:
+        if (me := future.find_waiter()) is not None:
             future.refuse_cycle(me, self.life)
         reply.target = self.life
         if self.actor_stopped.is_set():

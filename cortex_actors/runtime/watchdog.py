@@ -42,7 +42,7 @@ _DEEP = 64
 _KINDS = (("cr_frame", "cr_await"), ("gi_frame", "gi_yieldfrom"))
 
 
-def stack(task: asyncio.Task[Any] | None) -> tuple[str, ...]:
+def find_stack(task: asyncio.Task[Any] | None) -> tuple[str, ...]:
     """Return a task's stack, outermost first, as `file:line in function`; nothing once it is done.
 
     Goes on through tasks that it waits for. To be called on the task's loop; from a handler's own
@@ -203,7 +203,7 @@ class Watchdog:
             f"{name} has been at {hand.title} for {worst.seconds:.1f} s; {hand.limit:g} s are "
             "allowed"
         )
-        where = stack(hand.task)
+        where = find_stack(hand.task)
         _say(name, f"{text}: it is crashed", traceback="\n".join(where))
         task = "" if hand.task is None else hand.task.get_name()
         worst.ref.fail(Stuck(f"{text}; it was in {where[-1] if where else 'no task'}", task, where))

@@ -49,7 +49,7 @@ from cortex_actors.runtime.threads import Threads
 from cortex_actors.schedule.jobs import SOON, Job, JobResult, Timer, again, age_of, first, late
 from cortex_actors.storage import passages, projects
 from cortex_actors.storage.events import Publisher
-from cortex_actors.storage.health.file import NO_LIMIT, CheckupScope, LedgerReader, words
+from cortex_actors.storage.health.file import NO_LIMIT, CheckupScope, LedgerReader, check_words
 from cortex_actors.storage.ledger import backups, faults
 from cortex_actors.storage.ledger.backups import DONE, FAILED, JobRow
 from cortex_actors.storage.ledger.files import Halt
@@ -118,8 +118,8 @@ class JobPreparer:
 
         def query(connection: Connection) -> projects.Digest:
             # One that lies ahead was made while the clock was wrong: then it is the news of a day.
-            last = projects.since(connection)
-            return projects.digest(connection, last if last <= begun else begun - DAY, begun)
+            last = projects.find_last_digest(connection)
+            return projects.count_new(connection, last if last <= begun else begun - DAY, begun)
 
         found = await self.publisher.records.read(query)
         if not found.news:
@@ -230,14 +230,14 @@ class Upkeep:
 
     def backup_age(self) -> float | None:
         """Return the seconds since the newest copy (on the thread)."""
-        return backups.age(self.home.backups, self.clock.now())
+        return backups.compute_age(self.home.backups, self.clock.now())
 
     def check_age(self) -> float | None:
         """Return the seconds since the last whole check (on the thread).
 
         None if the ledger is under suspicion.
         """
-        if faults.marker(self.home.ledger).exists():
+        if faults.name_marker(self.home.ledger).exists():
             return None
         at = backups.checked_at(self.home.backups)
         return None if at is None else (self.clock.now() - at) / SECOND
@@ -252,7 +252,7 @@ class Upkeep:
     ) -> tuple[int, int]:
         """Delete what is older than so many days; return how much, and since when it is old."""
         now, gone = self.clock.now(), 0
-        before = await self.records.read(lambda c: backups.horizon(c, now, keep))
+        before = await self.records.read(lambda c: backups.compute_horizon(c, now, keep))
         while some := await self.records.write(lambda c: prune(c, before, PRUNED), vital=True):
             gone += some
             await self.clock.sleep(PAUSE)
@@ -267,7 +267,7 @@ class Upkeep:
             raise
         except errors.LedgerDown:
             # Is it the copy that is damaged, or what was copied? The latter ends the daemon.
-            faults.whole(home.ledger, self._halt)
+            faults.check_whole(home.ledger, self._halt)
             raise
         keep = self.settings
         gone = backups.tidy(home.backups, now=now, hourly=keep.keep_hourly, daily=keep.keep_daily)
@@ -283,11 +283,11 @@ class Upkeep:
         ledger, now = self.home.ledger, self.clock.now()
         if not ledger.exists():
             return "", False
-        faults.whole(ledger, self._halt)
+        faults.check_whole(ledger, self._halt)
         backups.note_check(self.home.backups, now)
         scope = CheckupScope(ledger, now, model="", online=True)
         with LedgerReader(ledger, self.clock, self._halt) as reader:
-            found = reader.ask(lambda opened: list(words(opened, scope)), within=NO_LIMIT)
+            found = reader.ask(lambda opened: list(check_words(opened, scope)), within=NO_LIMIT)
         return "every page of the ledger is sound", any(each.repair for each in found)
 
 
@@ -310,7 +310,7 @@ class Diary:
         Raises as `Records.read` does; then nothing is noted, because what is not known must not be
         written over what the ledger has.
         """
-        self._rows = await self._publisher.records.read(backups.known)
+        self._rows = await self._publisher.records.read(backups.load_jobs)
         new = [job for job in schedule if job.name not in self._rows]
         for job in new:
             due = now + round(job.every * SECOND)
@@ -333,7 +333,7 @@ class Diary:
         def unit(connection: Connection) -> tuple[None, Iterable[Event[Payload]]]:
             if done.work is not None:
                 done.work(connection)
-            backups.note(connection, waiting.values())
+            backups.note_jobs(connection, waiting.values())
             return None, done.say
 
         await self._publisher.write(unit)
@@ -370,7 +370,7 @@ class Trying:
             # Was there no write since?
             # Microseconds after a trial in which the index gets its vectors, which is written, too.
             settled = since + 10 * SECOND
-            if await self.look(lambda: float(backups.written(self.ledger) <= settled)):
+            if await self.look(lambda: float(backups.find_written(self.ledger) <= settled)):
                 return JobResult()
         found = await self.trial()
         self.well_at = self.clock.now() if found["state"] == "ok" else None

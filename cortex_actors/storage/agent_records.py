@@ -20,7 +20,7 @@ from unicodedata import normalize
 
 import sqlalchemy as sa
 
-from cortex_actors.domain.agent import BUILT_IN, DEFAULT, KNOWN, Agent, unknown
+from cortex_actors.domain.agent import BUILT_IN, DEFAULT, KNOWN, Agent, describe_unknown
 from cortex_actors.domain.memory import PROBE, CrumbRecord, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import passages, realms
@@ -42,7 +42,7 @@ def know(connection: sa.Connection, ids: Iterable[str], *, at: int) -> None:
     """Let agents be known; one that has a profile keeps it, a new one is called by its id."""
     wanted = list(dict.fromkeys(ids))
     known = _names(connection, wanted)
-    new = [unknown(each, at=at) for each in wanted if each not in known]
+    new = [describe_unknown(each, at=at) for each in wanted if each not in known]
     add(connection, [replace(each, specialization="") for each in new])
 
 
@@ -83,7 +83,7 @@ def require_own_name(connection: sa.Connection, agent: Agent) -> None:
             )
 
 
-def listed(
+def list_agents(
     connection: sa.Connection, reader: str | None, *, limit: int, skip: int = 0
 ) -> tuple[list[Agent], int]:
     """Return the agents that the reader may see, ordered by id, and how many there are.
@@ -97,12 +97,12 @@ def listed(
     rows = {row.id: _agent(row) for row in connection.execute(query)}
     found = {DEFAULT.id: DEFAULT, **rows}
     if reader is not None and reader != PROBE:
-        found.setdefault(reader, unknown(reader))
+        found.setdefault(reader, describe_unknown(reader))
     ordered = [found[name] for name in sorted(found)]
     return ordered[skip : skip + limit], len(ordered)
 
 
-def by_id(connection: sa.Connection, name: str, reader: str | None = None) -> Agent | None:
+def load_agent(connection: sa.Connection, name: str, reader: str | None = None) -> Agent | None:
     """Return an agent that the reader may see; None for one that is not known."""
     query = sa.select(agents).where(agents.c.id == name, agents.c.id != PROBE)
     if reader is not None:
@@ -110,13 +110,13 @@ def by_id(connection: sa.Connection, name: str, reader: str | None = None) -> Ag
     row = connection.execute(query).first()
     if row is not None:
         return _agent(row)
-    return unknown(name) if name in KNOWN or name == reader else None
+    return describe_unknown(name) if name in KNOWN or name == reader else None
 
 
-def displays(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
+def load_display_names(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what agents are called where people read: `agent_display` in answers."""
     wanted = list(dict.fromkeys(ids))
-    found = {each: unknown(each).display_name for each in wanted}
+    found = {each: describe_unknown(each).display_name for each in wanted}
     return found | _names(connection, wanted)
 
 
@@ -168,7 +168,7 @@ _ROWS = crumbs.c
 #: Newest first; of several of one microsecond, the one that was written last.
 _NEWEST: tuple[sa.ColumnElement[Any], ...] = (
     _ROWS.left_at.desc(),
-    dialect.number(crumbs).desc(),
+    dialect.select_number(crumbs).desc(),
 )
 
 
@@ -238,7 +238,7 @@ def load_crumbs(
     return {row.id: _crumb(row) for row in columns.rows_in(connection, query, _ROWS.id, ids)}
 
 
-def like(connection: sa.Connection, crumb: CrumbRecord) -> CrumbRecord | None:
+def find_same(connection: sa.Connection, crumb: CrumbRecord) -> CrumbRecord | None:
     """Return the crumb of the same agent, session and moment that says the same; None without."""
     row = connection.execute(
         sa.select(crumbs)

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cortex_actors import topics
 from cortex_actors.bus.commits import Delivery, Rest
-from cortex_actors.bus.consumer import project_of
+from cortex_actors.bus.consumer import find_project_id
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.event import Event, Payload, merged, typed
+from cortex_actors.domain.event import Event, Payload, merged, parse_payload
 from cortex_actors.errors import CortexError
 from cortex_actors.sections import LONGEST_REST
-from cortex_actors.storage.tables.columns import given_text, stored_text
-from cortex_actors.storage.tables.dialect import execute, marks
+from cortex_actors.storage.tables.columns import encode_text, given_text
+from cortex_actors.storage.tables.dialect import execute, make_marks
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,12 +95,12 @@ class _Row(NamedTuple):
     def payload(self) -> Payload:
         """What it says. Raises `UnreadableError`."""
         try:
-            return typed(topics.find(self.topic).payload, json.loads(self.json))
+            return parse_payload(topics.find(self.topic).payload, json.loads(self.json))
         except _STRANGE as error:
             raise UnreadableError(self, error) from error
 
 
-def handed_next(
+def find_next(
     connection: Connection, consumer: str, *, now: int, in_hand: Sequence[Delivery]
 ) -> Delivery | Rest | None:
     """Return the oldest waiting event, with those of its topic and key that follow it.
@@ -121,9 +121,9 @@ def handed_next(
     rows = [first]
     if first.key is not None:
         rows = _alike(connection, consumer, first.topic, first.key, limit=CONFLATED)
-        project = project_of(first.payload)  # raises for an unknown topic
+        project = find_project_id(first.payload)  # raises for an unknown topic
         if topics.find(first.topic).key != topics.ONE_KEY:
-            rows = list(takewhile(lambda row: project_of(row.payload) == project, rows))
+            rows = list(takewhile(lambda row: find_project_id(row.payload) == project, rows))
     # Make one delivery of rows that have one key.
     last = rows[-1]
     payload = merged([row.payload for row in rows])
@@ -147,7 +147,7 @@ def _first(connection: Connection, consumer: str, in_hand: Sequence[Delivery]) -
     for row in map(_Row._make, execute(connection, _OLDEST.format(free=free), *values)):
         if not held:
             return row
-        project = project_of(row.payload) or _NONE
+        project = find_project_id(row.payload) or _NONE
         if (row.topic, row.stored_key) not in passed and row.seq < min(
             held.get(each, row.seq + 1) for each in (project, _EVERYBODY)
         ):
@@ -172,7 +172,7 @@ def _withheld(connection: Connection, consumer: str, in_hand: Sequence[Delivery]
         topic = each.event.topic
         found = _alike(connection, consumer, topic, each.key, limit=LOOKED_AT, but=each.seqs)
         for row in found:
-            if project := project_of(row.payload):
+            if project := find_project_id(row.payload):
                 held[project] = min(row.seq, held.get(project, row.seq))
         if len(found) == LOOKED_AT:
             held[_EVERYBODY] = min(found[-1].seq, held.get(_EVERYBODY, found[-1].seq))
@@ -189,8 +189,8 @@ def _alike(
     but: Sequence[int] = (),
 ) -> list[_Row]:
     """Return the waiting events of a topic and a key, oldest first."""
-    query = _ALIKE.format(free=f" AND d.seq NOT IN ({marks(but)})" if but else "")
-    found = execute(connection, query, consumer, stored_text(key), topic, *but, limit)
+    query = _ALIKE.format(free=f" AND d.seq NOT IN ({make_marks(but)})" if but else "")
+    found = execute(connection, query, consumer, encode_text(key), topic, *but, limit)
     return [_Row._make(each) for each in found]
 
 
@@ -200,6 +200,6 @@ def _but(delivery: Delivery) -> tuple[str, tuple[Any, ...]]:
     The values of its placeholders come with it.
     """
     if delivery.key is None:
-        return f" AND d.seq NOT IN ({marks(delivery.seqs)})", delivery.seqs
-    marked = (stored_text(delivery.key), delivery.event.topic)
+        return f" AND d.seq NOT IN ({make_marks(delivery.seqs)})", delivery.seqs
+    marked = (encode_text(delivery.key), delivery.event.topic)
     return " AND NOT (d.key IS ? AND e.topic = ?)", marked

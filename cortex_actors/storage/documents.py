@@ -71,7 +71,7 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
     `ids` are whole documents: a piece is also found by the headings above it.
     """
     wanted = list(dict.fromkeys(ids))
-    live = by_id(connection, wanted)
+    live = load_chunks(connection, wanted)
     texts = {name: each.searched for name, each in live.items()}
     before = _before(connection, live.values())
     return passages.put(connection, COLLECTION, items=wanted, texts=texts, before=before)
@@ -82,7 +82,7 @@ def count_chunks(connection: Connection) -> int:
     return columns.count_rows(connection, knowledge_chunks, _CHUNKS.status == ACTIVE)
 
 
-def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:
+def load_chunks(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:
     """Return the pieces among those ids that a document says now."""
     query = select(knowledge_chunks).where(_CHUNKS.status == ACTIVE)
     return {
@@ -91,7 +91,7 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:
     }
 
 
-def read_at(connection: Connection, document: Document) -> list[Chunk]:
+def list_last_read(connection: Connection, document: Document) -> list[Chunk]:
     """Return the pieces of a document as it was last read, whether they may be found or not."""
     query = select(knowledge_chunks).where(
         _CHUNKS.source == document.source, _CHUNKS.read_at == document.read_at
@@ -107,7 +107,7 @@ def _before(connection: Connection, some: Iterable[Chunk]) -> dict[str, str]:
     found: dict[str, str] = {}
     query = select(_CHUNKS.id, _CHUNKS.source, _CHUNKS.text).where(_CHUNKS.status == ACTIVE)
     query = query.order_by(_CHUNKS.source, _CHUNKS.ordinal)
-    for sources in columns.chunks(dict.fromkeys(each.source for each in some)):
+    for sources in columns.split_chunks(dict.fromkeys(each.source for each in some)):
         rows = connection.execute(query.where(_CHUNKS.source.in_(sources))).all()
         for left, right in itertools.pairwise(rows):
             if left.source == right.source:
@@ -124,13 +124,13 @@ def learn(connection: Connection, document: Document, some: Sequence[Chunk]) -> 
     columns.put_rows(connection, documents, [columns.as_row(documents, document)])
 
 
-def by_source(connection: Connection, sources: Iterable[str]) -> dict[str, Document]:
+def load_documents(connection: Connection, sources: Iterable[str]) -> dict[str, Document]:
     """Return those documents that are known, withdrawn ones too."""
     rows = columns.rows_in(connection, select(documents), _ROWS.source, sources)
     return {row.source: columns.entity(Document, row) for row in rows}
 
 
-def below(connection: Connection, folder: str) -> list[str]:
+def list_below(connection: Connection, folder: str) -> list[str]:
     """Return the sources that lie in a folder and are not withdrawn."""
     start = folder.rstrip("/") + "/"
     query = select(_ROWS.source).where(
@@ -139,7 +139,7 @@ def below(connection: Connection, folder: str) -> list[str]:
     return list(connection.execute(query.order_by(_ROWS.source)).scalars())
 
 
-def of_topic(connection: Connection, topic: str, *, withdrawn: bool = False) -> list[str]:
+def list_of_topic(connection: Connection, topic: str, *, withdrawn: bool = False) -> list[str]:
     """Return the sources of a topic: those that are found, or those that are withdrawn."""
     query = select(_ROWS.source).where(_ROWS.topic == topic, _held(withdrawn=withdrawn))
     return list(connection.execute(query.order_by(_ROWS.source)).scalars())
@@ -148,9 +148,9 @@ def of_topic(connection: Connection, topic: str, *, withdrawn: bool = False) -> 
 def withdraw(connection: Connection, sources: Iterable[str], *, at: int | None) -> list[str]:
     """Let documents be found no more, or with None again, as last read; return which changed."""
     changed = []
-    for source, each in by_source(connection, sources).items():
+    for source, each in load_documents(connection, sources).items():
         if (each.withdrawn_at is None) != (at is None):
-            learn_chunks(connection, source, read_at(connection, each) if at is None else ())
+            learn_chunks(connection, source, list_last_read(connection, each) if at is None else ())
             changed.append(source)
     columns.change_in(connection, _ROWS.source, changed, {"withdrawn_at": at})
     return changed
@@ -179,13 +179,13 @@ def topics(connection: Connection) -> list[dict[str, Any]]:
     return [dict(row._mapping) for row in connection.execute(query)]  # noqa: SLF001 - SQLAlchemy's public name
 
 
-def listed(
+def list_documents(
     connection: Connection, topic: str | None, *, limit: int, skip: int, withdrawn: bool = False
 ) -> tuple[list[dict[str, Any]], int]:
     """Return documents by source, of a topic or of all, and how many there are."""
     where = [_held(withdrawn=withdrawn)] + ([] if topic is None else [_ROWS.topic == topic])
     query = select(documents).where(*where).order_by(_ROWS.source)
-    rows, total = columns.page(connection, query, limit=limit, skip=skip)
+    rows, total = columns.load_page(connection, query, limit=limit, skip=skip)
     found = (asdict(columns.entity(Document, row)) for row in rows)
     return [
         {**each, "content_hash": each["content_hash"].hex(), "tags": list(each["tags"])}

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from cortex_actors.domain.memory import PAIRED, SearchPlace
 from cortex_actors.storage.tables import dialect
-from cortex_actors.storage.tables.columns import chunks, count_rows, put_rows, same
+from cortex_actors.storage.tables.columns import count_rows, put_rows, same, split_chunks
 from cortex_actors.storage.tables.schema import (
     file_vectors,
     index_ops,
@@ -76,7 +76,7 @@ FLOAT = 4
 _SLACK = 0.1
 
 
-def stored(vector: Matrix) -> bytes:
+def to_bytes(vector: Matrix) -> bytes:
     """Return a vector as bytes."""
     return vector.astype(np.float32).tobytes()
 
@@ -87,7 +87,7 @@ def usual_length(blobs: Iterable[bytes | None]) -> int:
     return lengths.most_common(1)[0][0] if lengths else 0
 
 
-def rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.bool_]]:
+def to_rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.bool_]]:
     """Return vectors of so many bytes as rows, and which of them are sound.
 
     A row whose bytes are too many or too few is zero.
@@ -102,15 +102,15 @@ def rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.bool_]
     return found, sound
 
 
-def sound(blobs: Mapping[K, bytes]) -> dict[K, Matrix]:
+def keep_sound(blobs: Mapping[K, bytes]) -> dict[K, Matrix]:
     """Return those vectors that are as long as most of them and of length 1, by the same keys."""
-    found, whole = rows(list(blobs.values()), usual_length(blobs.values()))
+    found, whole = to_rows(list(blobs.values()), usual_length(blobs.values()))
     return {key: found[place] for place, key in enumerate(blobs) if whole[place]}
 
 
 def is_sound(blob: bytes, length: int) -> bool:
     """Tell whether one vector is as it was stored; `length` is how many bytes it must have."""
-    return bool(length) and len(blob) == length and bool(rows([blob], length)[1][0])
+    return bool(length) and len(blob) == length and bool(to_rows([blob], length)[1][0])
 
 
 #: Changes that are looked at one by one; where more wait, texts and vectors are merged instead:
@@ -146,7 +146,7 @@ def keep_vectors(connection: sa.Connection, model: str, found: Mapping[bytes, Ma
     Vectors are never changed: a damaged one is dropped by `remake` and then made again.
     """
     rows = (
-        {"model": model, "text_hash": digest, "vector": stored(vector)}
+        {"model": model, "text_hash": digest, "vector": to_bytes(vector)}
         for digest, vector in found.items()
     )
     put_rows(connection, vectors, rows, change=())
@@ -157,10 +157,10 @@ def stored_vectors(
 ) -> dict[bytes, Matrix]:
     """Return the vectors the ledger has for texts, by hash; those that are damaged are left out."""
     found: dict[bytes, bytes] = {}
-    for some in chunks(digests):
-        marked = f"{query} ({dialect.marks(some)})"
+    for some in split_chunks(digests):
+        marked = f"{query} ({dialect.make_marks(some)})"
         found.update(dialect.execute(connection, marked, model, *some))
-    return sound(found)
+    return keep_sound(found)
 
 
 def find_vectors(
@@ -177,7 +177,7 @@ class FileVectors:
     """What a file was compared by, but for its statements: its beginning, and its sections.
 
     Attributes:
-        model: whose vectors `rows` are, by their text; none while there is no model.
+        model: whose vectors `to_rows` are, by their text; none while there is no model.
 
     """
 
@@ -189,7 +189,7 @@ class FileVectors:
         """Store them in place of those that the file had; the same ones are left as they are."""
         mine, row = {"path": self.path, "model": self.model}, file_vectors.c
         query = sa.select(row.digest, row.vector).where(*same(file_vectors, **mine))
-        rows = {sha256(text.encode()).digest(): stored(each) for text, each in self.rows.items()}
+        rows = {sha256(text.encode()).digest(): to_bytes(each) for text, each in self.rows.items()}
         # A damaged vector was made again, and is another one.
         if rows and {e.digest: e.vector for e in connection.execute(query)} != rows:
             connection.execute(sa.delete(file_vectors).where(row.path == self.path))
@@ -260,7 +260,7 @@ def embedded_text(heading: str | None, content: str) -> str:
 
 def remake(connection: sa.Connection, model: str, digests: Sequence[bytes]) -> None:
     """Drop vectors that are damaged: their texts wait to be embedded and indexed."""
-    for some in chunks(digests):
+    for some in split_chunks(digests):
         connection.execute(
             sa.delete(vectors).where(vectors.c.model == model, vectors.c.text_hash.in_(some))
         )
@@ -285,7 +285,7 @@ def _merged(model: str) -> sa.CompoundSelect[Any]:
 #: one of which the next unit begins; a memory's id is no number.
 TEXTS_OF: Mapping[str, sa.ColumnElement[int]] = {
     passages.name: passages.c.id,
-    memories.name: dialect.number(memories),
+    memories.name: dialect.select_number(memories),
 }
 
 
@@ -313,7 +313,7 @@ def progress(connection: sa.Connection, model_id: str) -> Progress:
     return Progress(count_rows(connection, texts), done)
 
 
-def without(
+def list_without(
     connection: sa.Connection, model_id: str, *, of: str, after: int, limit: int
 ) -> list[WaitingText]:
     """Return the next rows of a table whose text has no vector of a model, past one of them."""
@@ -323,7 +323,7 @@ def without(
     return [WaitingText(*each) for each in connection.execute(query)]
 
 
-def missing(connection: sa.Connection, model_id: str, limit: int) -> Sequence[bytes]:
+def list_missing(connection: sa.Connection, model_id: str, limit: int) -> Sequence[bytes]:
     """Return hashes of texts that have no vector of a model."""
     texts = sa.union(sa.select(passages.c.text_hash), sa.select(memories.c.text_hash)).subquery()
     query = sa.select(texts.c.text_hash).where(~_has(model_id, texts.c.text_hash)).limit(limit)

@@ -28,9 +28,9 @@ import sqlalchemy as sa
 from cortex_actors import topics
 from cortex_actors.bus.commits import Delivery, Failure, Outcome, Rest, refuse_other
 from cortex_actors.clock import SECOND, Clock
-from cortex_actors.domain.event import Event, Payload, plain
+from cortex_actors.domain.event import Event, Payload, dump_payload
 from cortex_actors.errors import CortexError, NotFound
-from cortex_actors.storage.deliveries import UnreadableError, handed_next
+from cortex_actors.storage.deliveries import UnreadableError, find_next
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.dialect import execute, execute_many, is_like
 from cortex_actors.storage.tables.schema import dead_letters, deliveries, events
@@ -68,7 +68,7 @@ def store(connection: sa.Connection, said: Iterable[Event[Payload]]) -> list[Eve
     waiting = []
     for seq, each in new.items():  # a delivery for each consumer that its topic names
         if consumers := topics.find(each.topic).heard_by:
-            key = columns.stored_text(topics.key_of(each.topic, each.payload))
+            key = columns.encode_text(topics.compute_key(each.topic, each.payload))
             waiting += [(consumer, seq, key) for consumer in consumers]
     if waiting:
         execute_many(connection, _DELIVERY, waiting)
@@ -119,8 +119,8 @@ def _number(connection: sa.Connection, query: str, *values: object) -> int:
 
 def _row(event: Event[Payload]) -> tuple[Any, ...]:
     """Return an event's columns."""
-    payload = json.dumps(plain(event.payload))
-    return event.id, event.topic, payload, event.at, columns.stored_text(event.source)
+    payload = json.dumps(dump_payload(event.payload))
+    return event.id, event.topic, payload, event.at, columns.encode_text(event.source)
 
 
 #: A payload as it is stored: SQLAlchemy's JSON raises for the row of one that is damaged.
@@ -182,7 +182,7 @@ class EventFilter:
     limit: int = 20
 
 
-def listed(connection: sa.Connection, wanted: EventFilter) -> list[StoredEvent]:
+def list_events(connection: sa.Connection, wanted: EventFilter) -> list[StoredEvent]:
     """Return the newest events that are wanted, newest first; of each error its last line."""
     query: sa.Select[Any] = (
         sa.select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
@@ -203,19 +203,19 @@ def listed(connection: sa.Connection, wanted: EventFilter) -> list[StoredEvent]:
     ]
 
 
-def shown(connection: sa.Connection, name: str) -> tuple[StoredEvent, Any, str | None]:
+def load_event(connection: sa.Connection, name: str) -> tuple[StoredEvent, Any, str | None]:
     """Return an event with whole tracebacks, its payload and its idempotency key.
 
     A payload that is no JSON is its text. Raises `NotFound` for an id or number that no event has.
     """
-    (seq,) = numbers(connection, [name])
+    (seq,) = find_numbers(connection, [name])
     chosen = (*_COLUMNS, RAW, events.c.idempotency_key)
     row = connection.execute(sa.select(*chosen).where(events.c.seq == seq)).one()
     event = columns.entity(StoredEvent, row, standings=_standings(connection, [seq], whole=True))
-    return event, decoded(row.payload), row.idempotency_key
+    return event, decode_payload(row.payload), row.idempotency_key
 
 
-def decoded(raw: str) -> Any:
+def decode_payload(raw: str) -> Any:
     """Return what a stored payload says; of one that is no JSON, its text."""
     try:
         return json.loads(raw)
@@ -223,7 +223,7 @@ def decoded(raw: str) -> Any:
         return raw
 
 
-def numbers(connection: sa.Connection, names: Sequence[str]) -> list[int]:
+def find_numbers(connection: sa.Connection, names: Sequence[str]) -> list[int]:
     """Return the numbers of events that are named by their id or number.
 
     Raises `NotFound` for the first that no event has.
@@ -305,7 +305,7 @@ class LedgerJournal:
         while True:
             try:
                 return await self._records.read(
-                    lambda c: handed_next(c, consumer, now=now, in_hand=tuple(in_hand))
+                    lambda c: find_next(c, consumer, now=now, in_hand=tuple(in_hand))
                 )
             except UnreadableError as error:
                 await self._set_aside(consumer, error)
@@ -346,7 +346,7 @@ def store_once(connection: sa.Connection, event: Event[Payload], key: str) -> Ev
     query = sa.select(*chosen).where(events.c.idempotency_key == key)
     first = connection.execute(query).one_or_none()
     if first is not None:
-        refuse_other(event, key, topic=first.topic, payload=decoded(first.payload))
+        refuse_other(event, key, topic=first.topic, payload=decode_payload(first.payload))
         return Event(
             first.id, first.topic, event.payload, first.at, first.source, first.seq, duplicate=True
         )
@@ -467,7 +467,7 @@ def _taken(
     if names is None:
         rows = connection.execute(query.limit(AT_ONCE)).all()
     else:
-        wanted = numbers(connection, names)
+        wanted = find_numbers(connection, names)
         rows = connection.execute(query.where(dead_letters.c.seq.in_(wanted))).all()
         dead = {row.seq for row in rows}
         for seq in wanted:
@@ -488,6 +488,6 @@ def _key(topic: str, raw: str) -> str | None:
     That one dies again by itself, and keeps no other from being put back.
     """
     try:
-        return topics.key_of(topic, topics.parse(topic, decoded(raw)))
+        return topics.compute_key(topic, topics.parse(topic, decode_payload(raw)))
     except (CortexError, TypeError, ValueError, AttributeError):
         return None

@@ -83,8 +83,8 @@ def with_evidence() -> sa.Select[Any]:
     )
     names = sa.select(sa.func.aggregate_strings(projects.c.name + _END, ","))
     counted = {
-        "observed": observed("= insights.id"),
-        "scanned_at": scanned_at("= insights.id"),
+        "observed": count_observed("= insights.id"),
+        "scanned_at": find_scanned_at("= insights.id"),
         "project_names": names.where(projects.c.id.in_(saying))
         .correlate(insights)
         .scalar_subquery(),
@@ -178,7 +178,7 @@ _SCANNED = """(
 )"""
 
 
-def observed(of: str) -> sa.ColumnElement[int]:
+def count_observed(of: str) -> sa.ColumnElement[int]:
     """Return how often insights were observed; `of` is the condition that their id fulfils.
 
     `pipeline.evidence` counts the same of the texts that it holds; a test compares the two.
@@ -186,7 +186,7 @@ def observed(of: str) -> sa.ColumnElement[int]:
     return sa.literal_column(f"({_OBSERVED.format(of=of, day=DAY)})", sa.Integer())
 
 
-def scanned_at(of: str) -> sa.ColumnElement[int]:
+def find_scanned_at(of: str) -> sa.ColumnElement[int]:
     """Return when a project that says one of the insights was scanned last; None without one."""
     return sa.literal_column(_SCANNED.format(of=of), sa.Integer())
 
@@ -230,7 +230,7 @@ def note(
 
 def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None = None) -> None:
     """End the alerts of a file, but for some."""
-    rows = execute(connection, _STANDING, columns.stored_text(path))
+    rows = execute(connection, _STANDING, columns.encode_text(path))
     over = [
         number
         for number, *mark in rows
@@ -239,12 +239,12 @@ def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None
     columns.change_in(connection, alerts.c.id, over, {"ended_at": at})
 
 
-def looked_at(connection: sa.Connection, insight_id: str, at: int) -> None:
+def end_alerts_of(connection: sa.Connection, insight_id: str, at: int) -> None:
     """End the alerts of a text that a person has decided about; a secret is one still."""
     execute(connection, _LOOKED_AT, at, insight_id)
 
 
-def standing(connection: sa.Connection, path: str | None = None) -> list[Alert]:
+def list_alerts(connection: sa.Connection, path: str | None = None) -> list[Alert]:
     """Return the alerts that have not ended, of one file or of all, by path and line.
 
     Only of followed projects: a file that is not read any more raises no warning.
@@ -359,7 +359,7 @@ def approve(connection: sa.Connection, insight_id: str, *, at: int) -> bool:
     free = "UPDATE insights SET review = NULL WHERE id = ? AND review IS NOT NULL"
     if not execute(connection, free, insight_id).rowcount:
         return False
-    looked_at(connection, insight_id, at)
+    end_alerts_of(connection, insight_id, at)
     settle(connection, [insight_id])
     return True
 

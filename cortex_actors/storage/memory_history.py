@@ -35,8 +35,8 @@ from cortex_actors.storage.tables.columns import (
     change_in,
     change_rows,
     entity,
-    grouped,
-    page,
+    group_pairs,
+    load_page,
 )
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_changes
@@ -129,7 +129,7 @@ def listed(
     """
     query = _narrowed(sa.select(memory_changes), memory, kind, reader)
     query = query.order_by(memory_changes.c.id.desc())
-    rows, total = page(connection, query, limit=limit, skip=skip)
+    rows, total = load_page(connection, query, limit=limit, skip=skip)
     return [_change(row, reader) for row in rows], total
 
 
@@ -163,7 +163,7 @@ def is_known(connection: sa.Connection, memory_id: str, *, reader: str | None) -
     return connection.execute(of_it.limit(1)).first() is not None
 
 
-def last(
+def find_last(
     connection: sa.Connection, memory_id: str, *kinds: ChangeKind, reader: str | None = None
 ) -> MemoryChange | None:
     """Return the newest change of a memory that is not undone and is of one of those kinds."""
@@ -193,7 +193,7 @@ def mark(connection: sa.Connection, number: int, *, by: str, at: int) -> None:
     change_rows(connection, memory_changes, [row])
 
 
-def empty(connection: sa.Connection, ids: set[str]) -> None:
+def clear_changes(connection: sa.Connection, ids: set[str]) -> None:
     """Take out of the changes of forgotten memories whatever could say what they said."""
     execute_for(connection, _EMPTY, ids)
 
@@ -283,7 +283,7 @@ class LineageNode:
         return "leaf" if self.is_leaf else "intermediate"
 
 
-def wholes(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
+def find_wholes(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the outermost whole that each memory is part of, itself if of none.
 
     Unknown ids are left out; of a ring, it is the memory behind which the ring closes.
@@ -291,7 +291,7 @@ def wholes(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     return {each: found for each, (found, _) in _outermost(connection, ids).items()}
 
 
-def current(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str | None]:
+def find_current(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str | None]:
     """Return the active memory for each: itself, or the whole it is part of by now.
 
     None where there is none: it is unknown, or it, or its whole, was archived or superseded.
@@ -304,20 +304,20 @@ def current(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str | No
     }
 
 
-def below(connection: sa.Connection, ids: Iterable[str]) -> set[str]:
+def list_parts(connection: sa.Connection, ids: Iterable[str]) -> set[str]:
     """Return everything that those memories were made of, without themselves."""
     wanted = set(ids)
     return {each for (each,) in execute_for(connection, _BELOW, wanted)} - wanted
 
 
-def tree(connection: sa.Connection, memory_id: str) -> list[LineageNode]:
+def load_tree(connection: sa.Connection, memory_id: str) -> list[LineageNode]:
     """Return what a memory was made of: itself first, then each part with all of its own.
 
     Nothing for one that is unknown. The parts of a whole come in the order of the merge.
     """
     rows = execute_for(connection, _TREE, [memory_id]).fetchall()
     said = {row[0]: (MemoryStatus(row[2]), row[3]) for row in rows}
-    parts = grouped((whole, each) for each, whole, _, _ in rows if whole in said)
+    parts = group_pairs((whole, each) for each, whole, _, _ in rows if whole in said)
     found: dict[str, LineageNode] = {}
     waiting: list[tuple[str, str | None, int]] = [(memory_id, None, 0)] if said else []
     while waiting:

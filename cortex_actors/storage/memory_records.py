@@ -45,7 +45,7 @@ from cortex_actors.storage.tables.columns import (
     count_by,
     entity,
     given_text,
-    grouped,
+    group_pairs,
     put_rows,
     rows_in,
 )
@@ -121,7 +121,7 @@ def write(connection: Connection, some: Sequence[Memory]) -> None:
         put_rows(connection, table, ({"memory_id": name, column: one} for name, one in linked))
 
 
-def tagged(connection: Connection, memory: Memory, tags: Sequence[str]) -> tuple[str, ...]:
+def add_tags(connection: Connection, memory: Memory, tags: Sequence[str]) -> tuple[str, ...]:
     """Give a memory those tags that it has not, as many as one may have; return which."""
     new = [each for each in dict.fromkeys(tags) if each not in memory.tags]
     new = new[: max(MOST - len(memory.tags), 0)]
@@ -135,7 +135,7 @@ def read(
     """Return those of the memories that are in one of those states."""
     kept, wanted = frozenset(states), sorted(set(ids))
     linked = {
-        field: grouped(
+        field: group_pairs(
             (name, given_text(each)) for name, each in execute_for(connection, q, wanted)
         )
         for field, q in _LINKED.items()
@@ -213,7 +213,7 @@ _ALONG: Final = (
 )
 
 
-def comes_before(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+def load_predecessors(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the texts that memories are found with: those of what comes before them."""
     leads = {each: first for each, first in execute_for(connection, _BEFORE, ids) if first}
     query = select(memories.c.id, memories.c.text)
@@ -221,7 +221,7 @@ def comes_before(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     return {each: texts[first] for each, first in leads.items()}
 
 
-def around(
+def list_neighbours(
     connection: Connection, ids: Iterable[str], *, most: int
 ) -> dict[str, tuple[list[str], list[str]]]:
     """Return the memories before and after each memory in its thread, the nearest first.
@@ -235,7 +235,7 @@ def around(
     }
 
 
-def spoken(connection: Connection, ids: Iterable[str]) -> list[tuple[str, str, str, int]]:
+def load_spoken(connection: Connection, ids: Iterable[str]) -> list[tuple[str, str, str, int]]:
     """Return id, text, speaker and moment (UTC microseconds) of memories, in no order.
 
     Who speaks is the role, or else the agent.
@@ -244,12 +244,12 @@ def spoken(connection: Connection, ids: Iterable[str]) -> list[tuple[str, str, s
     return [(each, given_text(text) or "", who, at) for each, text, who, at in rows]
 
 
-def pairs(connection: Connection, ids: Iterable[str]) -> list[tuple[str, int, str]]:
+def list_pairs(connection: Connection, ids: Iterable[str]) -> list[tuple[str, int, str]]:
     """Return id, passage and collection of memories: the passage with what came before each."""
     return execute_for(connection, _PAIRS, ids).fetchall()
 
 
-def following(connection: Connection, ids: Sequence[str]) -> list[str]:
+def list_following(connection: Connection, ids: Sequence[str]) -> list[str]:
     """Return the active memories that one of those comes, or may have come, before.
 
     On a bridge these are, behind each, the next one of every circle of readers: what the same
@@ -287,7 +287,7 @@ _CLOSE = (
 _SWEEP = "DELETE FROM beliefs WHERE ended_at = began_at AND ended_at <= ?2 AND memory_id IN :ids"
 
 
-def begin(connection: Connection, ids: Sequence[str], at: int) -> None:
+def begin_beliefs(connection: Connection, ids: Sequence[str], at: int) -> None:
     """Note that memories are active since a moment; one that is so already stays as it is.
 
     Where the last stretch of a memory ends at that moment (or later, because the clock was set
@@ -297,7 +297,7 @@ def begin(connection: Connection, ids: Sequence[str], at: int) -> None:
     execute_for(connection, _OPEN, ids, at)
 
 
-def end(connection: Connection, ids: Sequence[str], at: int) -> None:
+def end_beliefs(connection: Connection, ids: Sequence[str], at: int) -> None:
     """Note that memories are active until a moment, and not from it on."""
     execute_for(connection, _CLOSE, ids, at)
     execute_for(connection, _SWEEP, ids, at)
@@ -312,7 +312,7 @@ def held_at(moment: int) -> ColumnElement[bool]:
     )
 
 
-def of(connection: Connection, memory_id: str) -> list[tuple[int, int | None]]:
+def list_beliefs(connection: Connection, memory_id: str) -> list[tuple[int, int | None]]:
     """Return when a memory was active, first things first; None is the end of what goes on."""
     query = "SELECT began_at, ended_at FROM beliefs WHERE memory_id = ? ORDER BY began_at"
     return execute(connection, query, memory_id).fetchall()
@@ -351,14 +351,14 @@ def settle(connection: Connection, ids: Sequence[str]) -> None:
 
     Call it in each transaction that changes a memory's status, text, realm or thread.
     """
-    remake(connection, [*ids, *following(connection, ids)])
+    remake(connection, [*ids, *list_following(connection, ids)])
 
 
 def remake(connection: Connection, ids: Iterable[str]) -> int:
     """Make the passages of memories from their rows; return how many of them may be found."""
     wanted = list(dict.fromkeys(ids))
-    live = by_id(connection, wanted)
-    before = comes_before(connection, live)
+    live = load_active(connection, wanted)
+    before = load_predecessors(connection, live)
     for realm, collection in COLLECTIONS.items():
         texts = {name: each.text for name, each in live.items() if each.realm is realm}
         passages.put(connection, collection, items=wanted, texts=texts, before=before)
@@ -371,7 +371,7 @@ def count_shared(connection: Connection) -> dict[str, int]:
     return count_by(connection, memories.c.layer, active, shared())
 
 
-def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:
+def load_active(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:
     """Return the active memories among those ids."""
     return read(connection, ids, (MemoryStatus.ACTIVE,))
 

@@ -152,7 +152,7 @@ def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at:
     found = coming(connection)
     if found is None or found.model_id != model_id:
         raise NotFound(f"cannot switch to {model_id}: no migration to it runs any more")
-    missing = set(embeddings.missing(connection, model_id, len(but) + 1)) - set(but)
+    missing = set(embeddings.list_missing(connection, model_id, len(but) + 1)) - set(but)
     if missing:
         return len(missing)
     states = embedding_models.c.state
@@ -191,7 +191,7 @@ def forget(connection: Connection, model_id: str, limit: int) -> int:
     return gone
 
 
-def strangers(connection: Connection) -> list[str]:
+def list_strangers(connection: Connection) -> list[str]:
     """Return the models that have vectors and no row: of times before models were written down."""
     known = set(connection.execute(select(embedding_models.c.id)).scalars())
     found: list[str] = []

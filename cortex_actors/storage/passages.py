@@ -15,12 +15,12 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.memory import Passage, SearchPlace, index_of
+from cortex_actors.domain.memory import Passage, SearchPlace, name_index
 from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.tables import dialect
-from cortex_actors.storage.tables.columns import count_rows, stored_text
+from cortex_actors.storage.tables.columns import count_rows, encode_text
 from cortex_actors.storage.tables.schema import WORDS, passages
 
 if TYPE_CHECKING:
@@ -74,15 +74,15 @@ def replace(
             _change(connection, "forget", words=words, values=(json.dumps(ids),))
         dialect.execute_for(connection, "DELETE FROM passages WHERE id IN :numbers", ids)
     if new:
-        above = dialect.newest(connection, passages)
-        rows = [(e.collection, e.item_id, e.place, stored_text(e.text), e.text_hash) for e in new]
+        above = dialect.find_newest(connection, passages)
+        rows = [(e.collection, e.item_id, e.place, encode_text(e.text), e.text_hash) for e in new]
         dialect.execute_many(connection, _NEW, rows)
         for words in WORDS:
             _change(connection, "learn", words=words, values=(above,))
     # Has the words written now: where they are damaged, the commit itself would fail otherwise.
     _change(connection, "flush")
     _change(connection, "flushed")
-    left = [(index_of(collection, SearchPlace(place)), item) for _, item, place, _ in gone]
+    left = [(name_index(collection, SearchPlace(place)), item) for _, item, place, _ in gone]
     _tell(connection, put_=[(each.index, each.item_id) for each in new], left=left)
 
 
@@ -138,13 +138,13 @@ def mend(connection: Connection, words: str) -> bool:
 
     Comparing takes a third of a second at 50,000, making them half a second.
     """
-    if words not in disagreeing(connection, [words]):
+    if words not in list_disagreeing(connection, [words]):
         return False
     rebuild(connection, [words])
     return True
 
 
-def disagreeing(connection: Connection, lists: Iterable[str] = LISTS) -> list[str]:
+def list_disagreeing(connection: Connection, lists: Iterable[str] = LISTS) -> list[str]:
     """Return the lists whose words are not those of the passages, or are damaged.
 
     Takes the transaction of a writer (SQLite says so), and as long as reading all passages does.

@@ -31,11 +31,11 @@ from cortex_actors.storage.tables.columns import (
     change_in,
     count_by,
     count_rows,
+    encode_text,
     entity,
     given_text,
     put_rows,
     same,
-    stored_text,
 )
 from cortex_actors.storage.tables.dialect import execute
 from cortex_actors.storage.tables.schema import (
@@ -134,7 +134,7 @@ def locate(connection: sa.Connection, origins: Mapping[str, str | None]) -> list
     repository began, and two checkouts that were one voice stay one.
     """
     moved = []
-    for project_id, before in located(connection, origins).items():
+    for project_id, before in load_origins(connection, origins).items():
         now = origins[project_id]
         if now != before and not (is_weak(now) and not is_weak(before)):
             change_in(connection, projects.c.id, [project_id], {"origin": now})
@@ -142,13 +142,13 @@ def locate(connection: sa.Connection, origins: Mapping[str, str | None]) -> list
     return moved
 
 
-def located(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str | None]:
+def load_origins(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str | None]:
     """Return of which repository each project is a checkout, as far as that is known."""
     query = sa.select(projects.c.id, projects.c.origin).where(projects.c.id.in_(list(ids)))
     return dict(connection.execute(query).all())
 
 
-def ever(connection: sa.Connection) -> list[Project]:
+def list_ever(connection: sa.Connection) -> list[Project]:
     """Return the projects that were ever followed, by name; what they said is known still."""
     query = sa.select(projects).order_by(projects.c.name, projects.c.root)
     return [entity(Project, row) for row in connection.execute(query)]
@@ -164,24 +164,24 @@ def followed(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> list[
     return [entity(Project, row) for row in rows]
 
 
-def called(connection: sa.Connection) -> list[tuple[str, str, str | None]]:
+def list_called(connection: sa.Connection) -> list[tuple[str, str, str | None]]:
     """Return id, name and repository of each followed project."""
     query = sa.select(projects.c.id, projects.c.name, projects.c.origin)
     rows = connection.execute(query.where(projects.c.active == 1).order_by(projects.c.id))
     return [(row.id, row.name, row.origin) for row in rows]
 
 
-def resolving(connection: sa.Connection) -> list[Project]:
+def list_resolving(connection: sa.Connection) -> list[Project]:
     """Return the followed projects whose files are written without being asked for, by name."""
     return followed(connection, projects.c.resolves == 1)
 
 
-def written(connection: sa.Connection) -> list[Project]:
+def list_written(connection: sa.Connection) -> list[Project]:
     """Return the followed projects whose files are written where all are meant, by name.
 
     A person's own files are only where that was asked for, with `let_resolve`.
     """
-    opted = {each.id for each in resolving(connection)}
+    opted = {each.id for each in list_resolving(connection)}
     return [each for each in followed(connection) if not each.is_own or each.id in opted]
 
 
@@ -190,12 +190,12 @@ def let_resolve(connection: sa.Connection, project_id: str, *, on: bool) -> bool
     return _set_flag(connection, project_id, "resolves", on=on)
 
 
-def names(connection: sa.Connection) -> dict[str, str]:
+def load_names(connection: sa.Connection) -> dict[str, str]:
     """Return what every project is called that was ever followed, by id."""
     return dict(connection.execute(sa.select(projects.c.id, projects.c.name)).all())
 
 
-def file_counts(connection: sa.Connection) -> dict[str, int]:
+def count_files(connection: sa.Connection) -> dict[str, int]:
     """Return how many files were read of each project."""
     return count_by(connection, file_states.c.project_id)
 
@@ -205,17 +205,17 @@ def files(connection: sa.Connection, project_id: str) -> dict[str, FileState]:
     return _states(connection, "project_id = ?", project_id)
 
 
-def files_in(connection: sa.Connection, root: str) -> dict[str, FileState]:
+def load_files_in(connection: sa.Connection, root: str) -> dict[str, FileState]:
     """Return what the files below a folder looked like, by path, of any project."""
     folder = root.rstrip("/")
     # "0" comes after "/": a range, because LIKE would read every row.
-    below = map(stored_text, (folder + "/", folder + "0"))
+    below = map(encode_text, (folder + "/", folder + "0"))
     return _states(connection, "path > ? AND path < ? ORDER BY path", *below)
 
 
-def file(connection: sa.Connection, path: str) -> FileState | None:
+def load_file(connection: sa.Connection, path: str) -> FileState | None:
     """Return what one file looked like."""
-    return next(iter(_states(connection, "path = ?", stored_text(path)).values()), None)
+    return next(iter(_states(connection, "path = ?", encode_text(path)).values()), None)
 
 
 def _states(connection: sa.Connection, where: str, *values: object) -> dict[str, FileState]:
@@ -251,7 +251,7 @@ def broken(connection: sa.Connection) -> list[FileState]:
     return [entity(FileState, row) for row in connection.execute(query)]
 
 
-def left_out(connection: sa.Connection) -> dict[str, int]:
+def count_left_out(connection: sa.Connection) -> dict[str, int]:
     """Return how many lines of a file another tool keeps up to date, by path; only where it does.
 
     Of the files of followed projects, as their last whole reading counted them.
@@ -269,12 +269,12 @@ def left_out(connection: sa.Connection) -> dict[str, int]:
     return {path: count for path, count in found.items() if count}
 
 
-def saw(connection: sa.Connection, state: FileState, at: int) -> None:
+def note_file(connection: sa.Connection, state: FileState, at: int) -> None:
     """Remember what a file looks like."""
     put_rows(connection, file_states, [as_row(file_states, state, seen_at=at)])
 
 
-def scanned(connection: sa.Connection, project_ids: Iterable[str], *, at: int) -> None:
+def note_scanned(connection: sa.Connection, project_ids: Iterable[str], *, at: int) -> None:
     """Note that all files of projects were looked at; only the first look of a day counts."""
     rows = [{"project_id": each, "day": at // DAY, "at": at} for each in sorted(project_ids)]
     put_rows(connection, scans, rows, change=())
@@ -285,7 +285,7 @@ def forget(connection: sa.Connection, path: str) -> None:
     connection.execute(file_states.delete().where(file_states.c.path == path))
 
 
-def places(connection: sa.Connection, project_id: str) -> dict[str, int]:
+def count_places(connection: sa.Connection, project_id: str) -> dict[str, int]:
     """Return at how many places each file of a project says something now, by path."""
     is_said = insight_sources.c.withdrawn_at.is_(None)
     mine = insight_sources.c.project_id == project_id
@@ -339,13 +339,13 @@ def record(connection: sa.Connection, run: PipelineRun) -> None:
     put_rows(connection, runs, [row], key=list(row))  # no part of it is changed: it has to be new
 
 
-def latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[PipelineRun]:
+def list_latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[PipelineRun]:
     """Return the newest runs of an actor, newest first."""
     query = sa.select(runs).where(runs.c.kind == kind).order_by(runs.c.finished_at.desc())
     return [entity(PipelineRun, row) for row in connection.execute(query.limit(limit))]
 
 
-def listed(connection: sa.Connection, wanted: RunFilter) -> list[PipelineRun]:
+def list_runs(connection: sa.Connection, wanted: RunFilter) -> list[PipelineRun]:
     """Return the runs that are wanted, newest first: by id, which begins with its time."""
     query = sa.select(runs).order_by(runs.c.id.desc()).limit(wanted.limit)
     state = FAILED if wanted.failed else None
@@ -353,7 +353,7 @@ def listed(connection: sa.Connection, wanted: RunFilter) -> list[PipelineRun]:
     return [entity(PipelineRun, row) for row in connection.execute(query)]
 
 
-def kinds(connection: sa.Connection) -> list[str]:
+def list_kinds(connection: sa.Connection) -> list[str]:
     """Return of which kinds there are runs, by name."""
     return list(connection.execute(sa.select(runs.c.kind).distinct().order_by("kind")).scalars())
 
@@ -396,19 +396,19 @@ class Digest:
         return {words: number for words, number in found.items() if number}
 
 
-def since(connection: sa.Connection) -> int:
+def find_last_digest(connection: sa.Connection) -> int:
     """Return up to when the last digest counted; 0 without one."""
-    last = latest(connection, KIND, 1)
+    last = list_latest(connection, KIND, 1)
     return last[0].started_at if last else 0
 
 
-def digest(connection: sa.Connection, start: int, end: int) -> Digest:
+def count_new(connection: sa.Connection, start: int, end: int) -> Digest:
     """Return what is new from a time on, and before another one."""
 
     def new(column: sa.Column[int], *where: sa.ColumnElement[bool]) -> int:
         return count_rows(connection, column.table, column >= start, column < end, *where)
 
-    last = latest(connection, "reconciler", 1)
+    last = list_latest(connection, "reconciler", 1)
     return Digest(
         since=start,
         insights=new(insights.c.first_seen_at, insights.c.status.in_(LIVE)),
@@ -501,12 +501,12 @@ class Writes:
         ledger has yet to commit is among them.
         """
         if path is None:
-            return await self._records.write(unfinished, vital=True)
-        return await self._records.read(lambda connection: unfinished(connection, path))
+            return await self._records.write(list_unfinished, vital=True)
+        return await self._records.read(lambda connection: list_unfinished(connection, path))
 
     async def last(self, path: str) -> WriteEntry | None:
         """Return the newest write into a file that was not undone; None when there is none."""
-        return await self._records.read(lambda connection: last(connection, path))
+        return await self._records.read(lambda connection: find_last(connection, path))
 
 
 def begin(connection: sa.Connection, entry: WriteEntry) -> WriteEntry:
@@ -527,19 +527,19 @@ def end(
     _set(connection, seq, state=state, ended_at=at, aside=aside)
 
 
-def unfinished(connection: sa.Connection, path: str | None = None) -> list[WriteEntry]:
+def list_unfinished(connection: sa.Connection, path: str | None = None) -> list[WriteEntry]:
     """Return writes that are pending or have left something in their folder, oldest first."""
     open_ = sa.or_(file_writes.c.state == WriteState.PENDING, file_writes.c.aside != "")
     where = open_ if path is None else sa.and_(file_writes.c.path == path, open_)
     return [_entry(row) for row in connection.execute(_rows().where(where))]
 
 
-def last(connection: sa.Connection, path: str) -> WriteEntry | None:
+def find_last(connection: sa.Connection, path: str) -> WriteEntry | None:
     """Return the newest write into a file that was not undone; None when there is none."""
-    return next(iter(of(connection, path, 1, state=WriteState.DONE)), None)
+    return next(iter(list_writes(connection, path, 1, state=WriteState.DONE)), None)
 
 
-def unknown(connection: sa.Connection) -> list[tuple[str, str]]:
+def list_unknown(connection: sa.Connection) -> list[tuple[str, str]]:
     """Return the files and agents of writes that are done and have no known resolution.
 
     The program ended between the two. Of a project that is followed no more that stays so.
@@ -559,7 +559,7 @@ def unknown(connection: sa.Connection) -> list[tuple[str, str]]:
     return [(path, agent) for path, agent in connection.execute(query)]
 
 
-def of(
+def list_writes(
     connection: sa.Connection, path: str, limit: int = 20, *, state: WriteState | None = None
 ) -> list[WriteEntry]:
     """Return the newest writes into a file, newest first; all, or those in one state."""

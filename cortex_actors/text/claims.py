@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cortex_actors.text.lexicon import STOP_WORDS, Sense, Wording, senses, stem, wording
+from cortex_actors.text.lexicon import STOP_WORDS, Sense, Wording, find_senses, stem, wording
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ class Range:
         return self.least, self.most
 
 
-def ranges(said: Wording, senses: Sequence[Sense], *, lexicon: Lexicon) -> dict[str, Range]:
+def find_ranges(said: Wording, senses: Sequence[Sense], *, lexicon: Lexicon) -> dict[str, Range]:
     """Return slot -> what a statement allows of a version, or which port it gives a service.
 
     What is given two numbers in one statement is left out: which one counts, and where, cannot be
@@ -140,7 +140,7 @@ _REMARK = re.compile(r"\s(?:#|-|\u2013|\u2014)\s")
 _LABEL, _LATIN = 4, "\u024f"
 
 
-def label_of(words: Sequence[Word]) -> frozenset[str]:
+def find_label(words: Sequence[Word]) -> frozenset[str]:
     """Return the words before the colon with which a statement begins: "Formatting: ruff"."""
     for number, word in enumerate(words[: _LABEL + 1]):
         if word.text == ":" and not word.code:
@@ -148,7 +148,7 @@ def label_of(words: Sequence[Word]) -> frozenset[str]:
     return frozenset()
 
 
-def command(text: str, said: Wording, lexicon: Lexicon) -> str:
+def find_command(text: str, said: Wording, lexicon: Lexicon) -> str:
     """Return the command line that a statement is, without what is said of it; "" for none."""
     first = said.words[0] if said.words else None
     if first is None or first.text not in lexicon.commands or first.proper:
@@ -158,7 +158,7 @@ def command(text: str, said: Wording, lexicon: Lexicon) -> str:
     return " ".join(_REMARK.split(text.lower(), maxsplit=1)[0].split())
 
 
-def foreign(plain: str) -> bool:
+def is_foreign(plain: str) -> bool:
     """Whether a text is mostly in a script other than the Latin one."""
     letters = [letter for letter in plain if letter.isalpha()]
     return sum(letter > _LATIN for letter in letters) * 3 > len(letters)
@@ -214,7 +214,7 @@ class ClaimPosition:
         return self.wanted or frozenset(f"no {each}" for each in self.forbidden)
 
 
-def positions(
+def find_positions(
     words: Sequence[Word], senses: Sequence[Sense], lexicon: Lexicon
 ) -> dict[str, ClaimPosition]:
     """Return slot -> what a statement chooses there; a tool that is run, `npm ci`, is no choice."""
@@ -318,9 +318,9 @@ class ClaimReading:
 def read(claim: Claim, lexicon: Lexicon) -> ClaimReading:
     """Return what a statement says; what is above it only says what it is about."""
     said = wording(claim.text)
-    turned = senses(said, lexicon)
-    label = frozenset(lexicon.synonyms.get(each, each) for each in label_of(said.words))
-    weights = [weighty(word, lexicon) for word in said.words]
+    turned = find_senses(said, lexicon)
+    label = frozenset(lexicon.synonyms.get(each, each) for each in find_label(said.words))
+    weights = [find_weighty_stem(word, lexicon) for word in said.words]
     plain = list(_without_examples(said.words))
     parts = tuple(_Cutter(said.words, turned, weights, lexicon).parts())
     return ClaimReading(
@@ -330,15 +330,15 @@ def read(claim: Claim, lexicon: Lexicon) -> ClaimReading:
         bare=frozenset(filter(None, map(weights.__getitem__, plain))),
         names=frozenset(said.words[n].text for n in plain if _is_name(said.words[n])),
         numbers=frozenset(filter(_is_number, (word.text for word in said.words))),
-        positions=positions(said.words, turned, lexicon),
-        ranges=ranges(said, turned, lexicon=lexicon),
+        positions=find_positions(said.words, turned, lexicon),
+        ranges=find_ranges(said, turned, lexicon=lexicon),
         places=_places(claim, said.words, lexicon),
         within=frozenset(filter(None, (weights[n] for n in _opening(said.words)))),
         excepting=any(word.text in _EXCEPTIONS for word in said.words if not word.code),
         denying=Sense.AGAINST in turned,
         label=label,
-        command=command(claim.text, said, lexicon),
-        foreign=foreign(said.plain),
+        command=find_command(claim.text, said, lexicon),
+        foreign=is_foreign(said.plain),
         unfinished=said.plain.rstrip(" *`").endswith((":", "\uff1a")),
         conditional=Sense.ONLY in turned
         or any(word.text in _CONDITIONS for word in said.words if not word.code),
@@ -353,12 +353,12 @@ def slots(text: str, lexicon: Lexicon) -> frozenset[str]:
     judged.
     """
     said = wording(text)
-    turned = senses(said, lexicon)
-    found = ranges(said, turned, lexicon=lexicon)
-    return frozenset(positions(said.words, turned, lexicon)) | found.keys()
+    turned = find_senses(said, lexicon)
+    found = find_ranges(said, turned, lexicon=lexicon)
+    return frozenset(find_positions(said.words, turned, lexicon)) | found.keys()
 
 
-def weighty(word: Word, lexicon: Lexicon) -> str | None:
+def find_weighty_stem(word: Word, lexicon: Lexicon) -> str | None:
     """Return the stem a word is compared by, or None for one that says nothing by itself."""
     if not word.is_word:
         return None
@@ -465,7 +465,7 @@ class _Cutter:
             return not any(each.is_word for each in words[since:first])
         denial = words[place].text
         # "No barrel files" orders it where nothing is before it; "no default: -" is a row.
-        if denial in _BARE and (denial != "no" or place or label_of(words)):
+        if denial in _BARE and (denial != "no" or place or find_label(words)):
             return False
         while place > since and words[place - 1].text in _ORDERING:
             place -= 1

@@ -61,21 +61,21 @@ class ParsedDocument:
     passages: tuple[Piece, ...]
 
 
-def document(data: bytes, *, path: str) -> ParsedDocument:
+def parse_document(data: bytes, *, path: str) -> ParsedDocument:
     """Return a document; `path` names it in errors, and is its title where it has no heading.
 
     Raises `FileTooLarge` and `NotText`; nothing else, whatever the bytes are. Linear.
     """
     markdown.require_room(len(data), path=path, what="a document")
     text = lines(data, path=path)
-    front = markdown.length([line.text for line in text])
+    front = markdown.measure_front_matter([line.text for line in text])
     reader = _DocumentReader()
     for line in _said(text, front):
         reader.read(line)
     reader.begin()
     return ParsedDocument(
         title=reader.title or PurePath(path).stem or path,
-        tags=markdown.tags("\n".join(line.text for line in text[:front])),
+        tags=markdown.find_tags("\n".join(line.text for line in text[:front])),
         passages=tuple(reader.found),
     )
 
@@ -84,7 +84,7 @@ def _said(text: Sequence[Line], front: int) -> Iterator[str | None]:
     """Yield the lines that are the document's own words; None where something was left out."""
     ours = {
         number: stretch.end
-        for number, stretch in markdown.marked_stretches(text).items()
+        for number, stretch in markdown.find_stretches(text).items()
         if stretch.kind is markdown.LineKind.OURS
     }
     number = front
@@ -195,13 +195,13 @@ _BETWEEN = re.compile(r"\n[ \t]*\n+")
 _CUTS = (re.compile(r"\n"), re.compile(r"[.!?]\s"), re.compile(r"\s"))
 
 
-def pieces(passages: Iterable[Piece]) -> list[Piece]:
+def cut_pieces(passages: Iterable[Piece]) -> list[Piece]:
     """Return the pieces of a document, in its order; linear."""
     found = [piece for each in _whole(passages) for piece in _split(each)]
-    return [replace(each, refs=refs(each.text)) for each in found]
+    return [replace(each, refs=find_refs(each.text)) for each in found]
 
 
-def refs(text: str) -> tuple[str, ...]:
+def find_refs(text: str) -> tuple[str, ...]:
     """Return what a text points at: other documents and addresses, each once, in its order."""
     met = [
         (each.start(), each[1] if each.re.groups else each[0])

@@ -393,7 +393,7 @@ TOKEN_KEYS: Final = ("token", "token_keyring", "token_env")
 BEARER: Final = "bearer_"
 
 
-def plain(entry: Mapping[str, Any]) -> dict[str, Any]:
+def normalise_token_keys(entry: Mapping[str, Any]) -> dict[str, Any]:
     """Return a description that says `token...` for every `bearer_token...`.
 
     Where both are given and `token...` says something, that one holds. Everything else is kept as
@@ -731,7 +731,7 @@ _SIGNS = _signs("wary")
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def wary(text: str) -> str | None:
+def find_caution(text: str) -> str | None:
     """Return why a person has to approve a text before it may become a principle; None if not.
 
     Letters that only look different count as what they look like. Cost is linear in the text.

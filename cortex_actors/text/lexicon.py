@@ -404,7 +404,7 @@ _NAMES = frozenset(
 _KEYWORD = re.compile(r"\w+")
 
 
-def occurring(text: str) -> set[str]:
+def find_keywords(text: str) -> set[str]:
     """Return every keyword that occurs in a text, inflected or not; a line's end is a blank.
 
     The text's words are looked up among all forms of all keywords: searching for each keyword took
@@ -487,7 +487,7 @@ class Sense(Enum):
     BESIDE = 2
 
 
-def senses(wording: Wording, lexicon: Lexicon) -> tuple[Sense, ...]:
+def find_senses(wording: Wording, lexicon: Lexicon) -> tuple[Sense, ...]:
     """Return the sense of each word, in their order.
 
     A word that turns the statement has the sense that held before it.

@@ -125,7 +125,7 @@ _ITEM = re.compile(r"\s*-\s+(.*)")
 _BETWEEN = re.compile(r",(?![^{}]*\})")
 
 
-def length(texts: Sequence[str]) -> int:
+def measure_front_matter(texts: Sequence[str]) -> int:
     """Return how many lines are front matter, from the top.
 
     A rule `---` on the first line is not front matter: that is closed, and its first entry is a
@@ -145,7 +145,7 @@ def length(texts: Sequence[str]) -> int:
     return 0
 
 
-def globs(content: str) -> tuple[str, ...]:
+def find_globs(content: str) -> tuple[str, ...]:
     """Return the globs of the files that a file's text is for, given its front matter.
 
     Empty when it is for all files: none is named, or `**` and its like are.
@@ -159,7 +159,7 @@ def is_on_request(content: str) -> bool:
     return not _ON_REQUEST.isdisjoint(_named(content.split("\n"), _READ_WHEN))
 
 
-def tags(content: str) -> tuple[str, ...]:
+def find_tags(content: str) -> tuple[str, ...]:
     """Return the tags that a front matter gives its file, each once, as they are written."""
     found = dict.fromkeys(each.lstrip("#") for each in _named(content.split("\n"), _TAG_KEYS))
     return tuple(each for each in found if each)[:_MOST]
@@ -255,7 +255,7 @@ def ends_ours(text: str) -> bool:
     return _END.match(text) is not None
 
 
-def marked_stretches(lines: Sequence[Line]) -> dict[int, Stretch]:
+def find_stretches(lines: Sequence[Line]) -> dict[int, Stretch]:
     """Return the number of each begin mark's line -> the stretch it begins; linear.
 
     A begin mark that meets another of its name, or the end of the file, before its end mark begins
@@ -365,8 +365,8 @@ class ScannedLine(NamedTuple):
 
 def kinds(lines: Sequence[Line]) -> list[LineKind]:
     """Return the kind of each line; one pass, linear in the number of bytes."""
-    stretches = marked_stretches(lines)
-    front = length([line.text for line in lines])
+    stretches = find_stretches(lines)
+    front = measure_front_matter([line.text for line in lines])
     found = [LineKind.FRONT_MATTER] * front
     scanner = Scanner()
     while len(found) < len(lines):

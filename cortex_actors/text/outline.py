@@ -265,7 +265,7 @@ class TextRun(NamedTuple):
     text: str
 
 
-def runs(lines: Sequence[str], *, broken: bool = True) -> Iterator[TextRun]:
+def split_runs(lines: Sequence[str], *, broken: bool = True) -> Iterator[TextRun]:
     """Yield the texts that a paragraph's lines are; all of it as one unless it may be `broken`."""
     if not lines:
         return
@@ -275,13 +275,13 @@ def runs(lines: Sequence[str], *, broken: bool = True) -> Iterator[TextRun]:
     first = 0
     for number in range(1, len(lines) + 1):
         if number == len(lines) or (broken and _breaks(lines[number - 1], lines[number], width)):
-            text = one_line(lines[first:number])
+            text = join_lines(lines[first:number])
             if text:
                 yield TextRun(first, number - 1, text)
             first = number
 
 
-def one_line(lines: Sequence[str]) -> str:
+def join_lines(lines: Sequence[str]) -> str:
     """Return a text on one line, without comments and the box of a task."""
     parts = (_hard(line) for line in lines)
     text = " ".join(_without_comments(" ".join(parts)).split())
@@ -383,7 +383,7 @@ _POLAR = re.compile(
 )
 
 
-def rows(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
+def read_rows(lines: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the number of each row's line, from 0 at the head, and what the row says.
 
     `lines` are the head, the line below it and the rows. Nothing for what is no person's word:

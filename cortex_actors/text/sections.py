@@ -45,8 +45,8 @@ from cortex_actors.text.markdown import (
     lines,
     underlined,
 )
-from cortex_actors.text.statements import bare
-from cortex_actors.text.terms import matches
+from cortex_actors.text.statements import strip_label
+from cortex_actors.text.terms import find_matches
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
@@ -125,7 +125,7 @@ _ROLES = {
 }
 
 
-def sections(data: bytes, *, path: str) -> tuple[Section, ...]:
+def split_sections(data: bytes, *, path: str) -> tuple[Section, ...]:
     """Return all sections of a file in order, blank ones too; at least one.
 
     Raises `FileTooLarge` and `NotText`, naming `path`; nothing else, whatever the bytes are.
@@ -273,7 +273,7 @@ _ALONE = re.compile(r"[ \t]*@(~?[\w./-]{1,400})[ \t]*")
 _LINK = re.compile(r"\s*((?:\.{0,2}/)?[\w./-]{1,400}\.mdc?)\s*")
 
 
-def imports(texts: Iterable[str]) -> tuple[str, ...]:
+def find_imports(texts: Iterable[str]) -> tuple[str, ...]:
     """Return the paths that some lines point to, as written, each once, in their order."""
     lines = list(texts)
     whole = _LINK.fullmatch("\n".join(lines)) if len(lines) <= _MOST else None
@@ -289,18 +289,18 @@ def _in(line: str) -> list[str]:
     return [alone[1]] if alone is not None else _PATH.findall(_CODE.sub("", line))
 
 
-def fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
+def split_fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
     """Return what a human says in a file: its text sections that are not blank.
 
     `path` is the expanded, absolute path, part of each fragment's id; `project` is the name of the
     project the file belongs to. Raises `FileTooLarge` and `NotText`, naming `path`.
     """
-    found = sections(data, path=path)
+    found = split_sections(data, path=path)
     digest = file_hash(data)
     front = next((each.content for each in found if each.role is Role.FRONT_MATTER), "")
     # What is read on request alone holds for nothing but itself.
     asked = (PurePosixPath(path).name,) if markdown.is_on_request(front) else ()
-    globs = markdown.globs(front) or asked
+    globs = markdown.find_globs(front) or asked
     return tuple(
         Fragment(
             content=section.content,
@@ -314,7 +314,7 @@ def fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
             file_hash=digest,
             above=section.above,
             applies_to=globs,
-            imports=imports(section.content.split("\n")),
+            imports=find_imports(section.content.split("\n")),
             raw=data[section.byte_start : section.byte_end],
         )
         for section in found
@@ -322,7 +322,7 @@ def fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, ...]:
     )
 
 
-def left_out(data: bytes, *, path: str) -> int:
+def count_left_out(data: bytes, *, path: str) -> int:
     """Return how many lines of a file another tool keeps up to date; no fragment has them.
 
     Raises `FileTooLarge` and `NotText`, naming `path`.
@@ -361,7 +361,7 @@ class Dialect:
 
     agent: str
     where: str
-    parse: Parser = fragments
+    parse: Parser = split_fragments
     private: bool = False
     on_request: bool = False
 
@@ -405,7 +405,7 @@ _NO_RULES = frozenset({"hooks", "workflows"})
 _BY_PLACE = {dialect.where: dialect for dialect in DIALECTS if "*" not in dialect.where}
 
 
-def dialect_of(relative_path: str) -> Dialect | None:
+def find_dialect(relative_path: str) -> Dialect | None:
     """Return how to read a file, given its path from the project's root; None: not for us.
 
     Every file of a project is asked about at each sweep: most are known by their name.
@@ -420,7 +420,7 @@ def dialect_of(relative_path: str) -> Dialect | None:
     return next(matching, None)
 
 
-def folder_of(relative_path: str) -> str:
+def find_folder(relative_path: str) -> str:
     """Return the folder that a file speaks for, from the project's root; "" for all of it.
 
     That is the folder it lies in, and of what lies in a tool's own folder (`.cursor/rules`) the
@@ -428,7 +428,7 @@ def folder_of(relative_path: str) -> str:
     """
     parts = PurePosixPath(relative_path).parent.parts
     inner = next((number for number, part in enumerate(parts) if part in TOOLS), len(parts))
-    dialect = dialect_of(relative_path) if inner < len(parts) else None
+    dialect = find_dialect(relative_path) if inner < len(parts) else None
     if dialect is not None and dialect.on_request:
         inner = len(parts)
     return "/".join(parts[:inner])
@@ -474,7 +474,7 @@ class ExcerptLine(NamedTuple):
         return self.heading.split(" > ") if self.heading else []
 
 
-def around(
+def find_around(
     section: Sequence[ExcerptLine], spot: Spot, *, taken: Container[Spot] = ()
 ) -> Sequence[ExcerptLine]:
     """Return a statement with those around it that belong to it, in their order.
@@ -515,7 +515,7 @@ def _common(*paths: Sequence[str]) -> list[str]:
     return [each[0] for each in takewhile(lambda some: len(set(some)) == 1, parts)]
 
 
-def excerpt(
+def make_excerpt(
     some: Sequence[ExcerptLine], found: Mapping[Spot, str], *, question: str
 ) -> dict[str, Any]:
     """Return an excerpt as plain JSON values.
@@ -539,12 +539,12 @@ def excerpt(
         if name := found.get(each.spot):
             lines, end = {"line_start": each.line_start, "line_end": each.line_end}, len(each.text)
             marks.append({"id": name, "start": len(text), "end": len(text) + end, **lines})
-        text, before, said = f"{text}{each.text}\n", path, bare(each.text)
+        text, before, said = f"{text}{each.text}\n", path, strip_label(each.text)
     return {
         "heading": " > ".join(above),
         "text": text.rstrip("\n"),
         "line_start": some[0].line_start,
         "line_end": max(each.line_end for each in some),
         "marks": marks,
-        "words": [list(each) for each in matches(text, question)],
+        "words": [list(each) for each in find_matches(text, question)],
     }

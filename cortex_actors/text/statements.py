@@ -27,7 +27,7 @@ from cortex_actors.domain.project import Fragment, Statement, StatementKind
 from cortex_actors.text import outline as tables
 from cortex_actors.text.lexicon import patterns, table
 from cortex_actors.text.markdown import Heading, HeadingTrail, heading, lines
-from cortex_actors.text.outline import Block, BlockForm, TextRun, outline, runs, spread
+from cortex_actors.text.outline import Block, BlockForm, TextRun, outline, split_runs, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -247,7 +247,7 @@ def is_command(text: str) -> bool:
     )
 
 
-def commands(lines: Sequence[str], language: str) -> tuple[Command, ...]:
+def find_commands(lines: Sequence[str], language: str) -> tuple[Command, ...]:
     """Return the commands of a fence; none for a script, for output and for other languages."""
     name = language.split(" ", maxsplit=1)[0].lower().strip("{}")
     if name not in _SHELLS:
@@ -326,13 +326,13 @@ _SIDE_BY_SIDE = re.compile(r"(?:`[^`]+`(?:[\s,;/|&+]|and\b|or\b)*)+")
 _LABEL_MOST = 60
 
 
-def kind_of(text: str, under: Sequence[str] = ()) -> StatementKind:
+def find_kind(text: str, under: Sequence[str] = ()) -> StatementKind:
     """Return what a statement does, given what is above it."""
     if _shows_a_command(text):
         return StatementKind.COMMAND
     if _SHOWS.match(text) or (under and _EXAMPLES.fullmatch(under[-1])):
         return StatementKind.EXAMPLE
-    if _obliges(_CODE.sub("", text)) or tells(text):
+    if _obliges(_CODE.sub("", text)) or is_order(text):
         return StatementKind.RULE
     return StatementKind.FACT
 
@@ -346,7 +346,7 @@ def _obliges(text: str) -> bool:
     return not plain.isascii() and _SIGNS.search(plain) is not None
 
 
-def tells(text: str) -> bool:
+def is_order(text: str) -> bool:
     """Whether a text, its label and its condition left out, begins as an order does."""
     rest = text.lstrip("*_\"'([ \u2705\u274c\u26a0\ufe0f\U0001f6ab-")
     for front in (_LABEL, _CONDITION, _CONDITION):
@@ -447,7 +447,7 @@ class Surroundings:
     def lead_in(self) -> str:
         """The sentence or the label that introduces what comes next; "" without one."""
         lead = self._leads[-1][1] if self._leads else self._label
-        return lead if introduces(lead) else ""
+        return lead if is_introduction(lead) else ""
 
     def worded(self, text: str) -> str:
         """Return a list's entry with the words above it that forbid it, unless it has its own."""
@@ -457,14 +457,14 @@ class Surroundings:
     def completed(self, text: str) -> str:
         """Return a list's entry that is no order with the words that make it an order."""
         lead = self._leads[-1][1] if self._leads else ""
-        return f"{bare(lead)}: {text}" if _reaches(lead, _ASKS) else text
+        return f"{strip_label(lead)}: {text}" if _reaches(lead, _ASKS) else text
 
     def _forbids(self) -> str:
         """Return what forbids an entry here, innermost first; empty if nothing does."""
-        inner = [text for _, text in self._leads if introduces(text) or is_label(text)]
+        inner = [text for _, text in self._leads if is_introduction(text) or is_label(text)]
         for text in filter(None, (*reversed(inner), self._label, *reversed(self._trail.texts))):
-            if _FORBIDS.fullmatch(text) or (introduces(text) and _reaches(text, _BANS)):
-                return bare(text)
+            if _FORBIDS.fullmatch(text) or (is_introduction(text) and _reaches(text, _BANS)):
+                return strip_label(text)
             if _ALLOWS.fullmatch(text):
                 return ""
         return ""
@@ -476,18 +476,18 @@ def is_label(text: str) -> bool:
     return is_bold and not text.strip("*_").endswith((".", "!"))
 
 
-def introduces(text: str) -> bool:
+def is_introduction(text: str) -> bool:
     """Whether a text ends where what follows begins."""
     return text.rstrip("*_ ").endswith((":", "\uff1a"))
 
 
-def label_of(text: str) -> str:
+def find_label(text: str) -> str:
     """Return the label that a text begins with, as in `**Style**: use tabs`; else an empty one."""
     found = _FRONT.match(text)
     return found[1].strip("*_ ") if found is not None else ""
 
 
-def bare(text: str) -> str:
+def strip_label(text: str) -> str:
     """Return a label without its bold type and its colon."""
     return text.strip("*_ :\uff1a")
 
@@ -500,7 +500,7 @@ def _reaches(text: str, words: re.Pattern[str]) -> bool:
 
 def _short(text: str) -> str:
     """Return what is above something: a label as it is, of a long text its beginning."""
-    plain = bare(text)
+    plain = strip_label(text)
     return plain if len(plain) <= _LEAD else f"{plain[: _LEAD - 1].rsplit(' ', 1)[0]}\u2026"
 
 
@@ -527,7 +527,7 @@ class _Said(NamedTuple):
     lead_in: str
 
 
-def statements(fragment: Fragment) -> tuple[Statement, ...]:
+def find_statements(fragment: Fragment) -> tuple[Statement, ...]:
     """Return what a fragment says, in its order; pure, and linear in its bytes.
 
     The ranges are those of the file, in whole lines: two sentences of one line share it. Code that
@@ -580,19 +580,19 @@ class _StatementReader:
                 self._around.head(Heading(block.level, block.lines[0]))
             elif block.form is BlockForm.CODE:
                 if told != number:
-                    yield from self._commands(block, commands(block.lines, block.language))
+                    yield from self._commands(block, find_commands(block.lines, block.language))
             elif block.form is BlockForm.TABLE:
-                for row, text in tables.rows(block.lines):
+                for row, text in tables.read_rows(block.lines):
                     yield from self._say(TextRun(row, row, text), block)
             else:
                 yield from self._text(block, following)
-                if self._only_command(following) and introduces(block.lines[-1]):
+                if self._only_command(following) and is_introduction(block.lines[-1]):
                     told = number + 1
 
     def _text(self, block: Block, following: Block | None) -> Iterator[_Said]:
         """Yield what a paragraph or a list item says."""
         self._around.leave(block.depth)
-        parts = list(runs(block.lines, broken=block.form is BlockForm.TEXT))
+        parts = list(split_runs(block.lines, broken=block.form is BlockForm.TEXT))
         for number, part in enumerate(parts):
             inner = following if number + 1 == len(parts) else None
             if is_label(part.text) and (inner is not None or number + 1 < len(parts)):
@@ -601,7 +601,7 @@ class _StatementReader:
                     self._around.lead(block.depth, part.text)
                 else:
                     self._around.label(part.text)
-            elif inner is not None and introduces(part.text) and _belongs(inner, block):
+            elif inner is not None and is_introduction(part.text) and _belongs(inner, block):
                 yield from self._introduction(part, block, inner)
             else:
                 yield from self._say(part, block)
@@ -636,7 +636,7 @@ class _StatementReader:
         """Return the command that a block is, if it is one and nothing else."""
         if block is None or block.form is not BlockForm.CODE:
             return None
-        found = commands(block.lines, block.language)
+        found = find_commands(block.lines, block.language)
         return found[0] if len(found) == 1 else None
 
     def _commands(self, block: Block, found: Sequence[Command]) -> Iterator[_Said]:
@@ -666,8 +666,8 @@ class _StatementReader:
         for number, (piece, span) in enumerate(zip(pieces, spans, strict=False)):
             text = self._worded(piece) if block.form is not BlockForm.TEXT and not number else piece
             under = (*path, label) if label else path
-            label = label or label_of(piece)
-            kind = kind_of(text, under)
+            label = label or find_label(piece)
+            kind = find_kind(text, under)
             if len(text) <= MOST and (kind is StatementKind.COMMAND or not is_noise(text)):
                 first, last = (block.first + run.first + line for line in span)
                 yield _Said(first, last, text, kind, under, block, self._around.lead_in)
@@ -675,14 +675,14 @@ class _StatementReader:
     def _worded(self, text: str) -> str:
         """Return a list's entry with the words above it that it cannot do without."""
         worded = self._around.worded(text)
-        if worded != text or kind_of(text) is not StatementKind.FACT:
+        if worded != text or find_kind(text) is not StatementKind.FACT:
             return worded
         return self._around.completed(text)
 
 
 def _is_rule(text: str) -> bool:
     """Whether a sentence that code completes is a rule by itself."""
-    return len(text.split()) >= _SAYS and kind_of(text) is StatementKind.RULE
+    return len(text.split()) >= _SAYS and find_kind(text) is StatementKind.RULE
 
 
 def _offset(code: Block) -> int:

@@ -36,12 +36,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
-from cortex_actors.domain.hit import REMOTE, RankedHit, also, lines_of, marked
+from cortex_actors.domain.hit import REMOTE, RankedHit, format_lines, list_other_places, mark_lines
 from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.text.hazards import hidden, mask_secrets, told, visible
 from cortex_actors.text.lexicon import STOP_WORDS
-from cortex_actors.text.terms import microseconds
+from cortex_actors.text.terms import parse_iso
 
 if TYPE_CHECKING:
     from cortex_actors.domain.agent import Agent
@@ -90,7 +90,7 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(each for each in found if each)
 
 
-def words(text: str) -> tuple[str, ...]:
+def split_words(text: str) -> tuple[str, ...]:
     """Return the words of a text in small letters, without signs."""
     return tuple(_WORD.findall(text.casefold().replace("\u2019", "'")))
 
@@ -104,7 +104,7 @@ def abstract(text: str) -> str:
 def summary(text: str) -> str:
     """Return the two sentences that share most words with the whole, in their order."""
     found = [" ".join(each.split()) for each in dict.fromkeys(sentences(text))]
-    telling = [(set(words(each)) - STOP_WORDS) for each in found]
+    telling = [(set(split_words(each)) - STOP_WORDS) for each in found]
     counts = Counter(word for some in telling for word in some)
     # The mean, so that a long sentence does not win by its length; of equals the first one counts.
     worth = [sum(counts[word] for word in some) / max(len(some), 1) for some in telling]
@@ -158,7 +158,7 @@ def render(crumb: CrumbRecord) -> str:
             f"FORWARD CRUMB ({crumb.priority} PRIORITY - {crumb.type.upper()})",
             f"From: {crumb.session_id}",
             f"To: Future {crumb.agent_id} instances",
-            f"Timestamp: {timestamp(crumb.left_at)}",
+            f"Timestamp: {format_timestamp(crumb.left_at)}",
             RULE,
             "",
             *_section(SUMMARY_HEADING, [_escaped(crumb.summary)]),
@@ -179,7 +179,7 @@ def parse(text: str) -> CrumbRecord:
     A timestamp without a zone is one of UTC. Raises `BadInput` for a text that is no crumb, or
     whose head has a word that is none of the known ones.
     """
-    lines = plain(text).split("\n")
+    lines = normalise(text).split("\n")
     # The lines of the head, and those behind it up to the end.
     heads = [n for n, line in enumerate(lines) if _HEAD.fullmatch(line.strip())]
     if not heads:
@@ -213,17 +213,17 @@ def parse(text: str) -> CrumbRecord:
     )
 
 
-def plain(text: str) -> str:
+def normalise(text: str) -> str:
     """Return a text as a crumb keeps it: line ends are one sign, and no blanks are around it."""
     return text.replace("\r\n", "\n").replace("\r", "\n").strip()
 
 
-def timestamp(at: int) -> str:
+def format_timestamp(at: int) -> str:
     """Return a wall-clock time (UTC microseconds) as ISO 8601 text that keeps all of it."""
     return (_EPOCH + timedelta(microseconds=at)).isoformat()
 
 
-def session_of(agent: str, at: int) -> str:
+def name_session(agent: str, at: int) -> str:
     """Return what a session is called by default: its agent and second, as it was."""
     return f"{agent}_{_EPOCH + timedelta(microseconds=at):%Y%m%d_%H%M%S}"
 
@@ -304,7 +304,7 @@ def _words(found: re.Match[str]) -> tuple[Priority, CrumbType]:
 def _moment(text: str) -> int:
     """Return a timestamp in UTC microseconds; raises `BadInput` for what is none since 1970."""
     try:
-        at = microseconds(text.strip())
+        at = parse_iso(text.strip())
     except (ValueError, OverflowError):
         at = -1
     if at < 0:
@@ -346,14 +346,14 @@ PROFILE_TAGS = ("profile", "summoning")
 GREETING_TAGS = ("introduction", "ritual", "greeting")
 
 
-def profile(agent: Agent) -> str:
+def format_profile(agent: Agent) -> str:
     """Return the record that is posted of an agent which was given a profile."""
     facts = [f"{agent.symbol} {agent.display_name} ({agent.id}) has a place in the village."]
     facts += [f"Generation {agent.generation}{_of(agent)}.", f"Known for: {agent.specialization}."]
     return _paragraphs(" ".join(facts), agent.origin_story)
 
 
-def greeting(agent: Agent) -> str:
+def format_greeting(agent: Agent) -> str:
     """Return the words with which an agent introduces itself."""
     facts = [f"{agent.symbol} Good day to all of you. I am {agent.display_name}"]
     facts[0] += f", called {agent.id} here." if agent.display_name != agent.id else "."
@@ -365,7 +365,7 @@ def greeting(agent: Agent) -> str:
     return _paragraphs(" ".join(facts), agent.origin_story, closing)
 
 
-def thread(agent: Agent, day: str) -> str:
+def name_thread(agent: Agent, day: str) -> str:
     """Return the thread of an agent's introduction on a day (YYYY-MM-DD, UTC)."""
     return f"introduction_{agent.id}_{day.replace('-', '')}"
 
@@ -464,7 +464,7 @@ def _entry(number: int, hit: RankedHit) -> str:
     ours: Mapping[str, Any] = hit.extra if hit.trust != REMOTE else {}
     section = ours.get("section")
     source = ours.get("document", ours.get("source")) if "ordinal" in ours else None
-    place = f"{hit.path}:{lines_of(hit.line_start, hit.line_end)}" if hit.path else source
+    place = f"{hit.path}:{format_lines(hit.line_start, hit.line_end)}" if hit.path else source
     said = str(hit.extra.get("abstract") or "") or hit.heading or abstract(hit.text)
     # What is under no heading is in its section, and not said twice.
     said = " ".join((section["heading"] if section else said).split())
@@ -472,12 +472,12 @@ def _entry(number: int, hit: RankedHit) -> str:
     name = hit.id.translate(_NO_ID)
     head = f"[{number}] #{name} (score={hit.score:.2f}{_origin(hit)})"
     if section:
-        lines = [f"{'> ' if is_found else '  '}{each}" for is_found, each in marked(section)]
+        lines = [f"{'> ' if is_found else '  '}{each}" for is_found, each in mark_lines(section)]
     else:
         summary, brief = str(hit.extra.get("summary") or "") or hit.text, hit.extra.get("abstract")
         is_said = " ".join(summary.split()) == " ".join(str(brief or "").split())
         lines = [] if is_said else summary.splitlines()
-    lines = [f"{_INDENT}{each}" for each in (*lines, *also(ours))]
+    lines = [f"{_INDENT}{each}" for each in (*lines, *list_other_places(ours))]
     first = " ".join(" ".join(filter(None, [head, *facts])).splitlines())
     return "\n".join(map(visible, [first, *lines]))
 

@@ -94,7 +94,7 @@ class Term:
         return f"{quoted} *" if self.prefix else quoted
 
 
-def terms(question: str) -> list[Term]:
+def find_terms(question: str) -> list[Term]:
     """Return the terms of a question in its order, each once; stop words only if all are.
 
     At most `PHRASES_LIMIT` phrases, of a longer one the first `PHRASE_WORDS` words, and
@@ -109,8 +109,8 @@ def terms(question: str) -> list[Term]:
             "decode it again from its bytes, or take the character out"
         ) from error
     quoted = [match[1] or match[2] or "" for match in _PHRASE.finditer(question)]
-    phrases = [Term(" ".join(split(each)[:PHRASE_WORDS]), phrase=True) for each in quoted]
-    words = split(_PHRASE.sub(" ", question))
+    phrases = [Term(" ".join(split_words(each)[:PHRASE_WORDS]), phrase=True) for each in quoted]
+    words = split_words(_PHRASE.sub(" ", question))
     telling = [each for each in words if each not in STOP_WORDS]
     # All of the words where none says something and they are all there is.
     words = telling if telling or quoted else words
@@ -118,13 +118,13 @@ def terms(question: str) -> list[Term]:
     return some + [_word(each) for each in dict.fromkeys(words)][:WORDS_LIMIT]
 
 
-def split(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
     """Return the words of a text: its runs of letters, digits and marks, in lower case."""
     kept = (letter if _is_word(letter) else " " for letter in text.lower())
     return "".join(kept).split()
 
 
-def rarest(
+def choose_rarest(
     found: Sequence[Term], counts: Mapping[Term, int], *, most: int, places: int
 ) -> list[Term]:
     """Return the terms worth searching, in their order: phrases, and the rarest words.
@@ -146,7 +146,7 @@ def rarest(
     return [each for each in found if each.phrase or each in kept]
 
 
-def written(some: Iterable[Term]) -> str:
+def write_expression(some: Iterable[Term]) -> str:
     """Return the expression that finds whatever holds at least one of the terms."""
     return " OR ".join(each.written for each in some)
 
@@ -170,24 +170,24 @@ MOST, LONGEST = 32, 64
 _HIDDEN: Final = frozenset({"Cc", "Cf", "Cs", "Cn"})
 
 
-def tags(given: object, *, name: str = "tags") -> tuple[str, ...]:
+def normalise_tags(given: object, *, name: str = "tags") -> tuple[str, ...]:
     """Return tags in their one form; raises `BadInput` for what is no list of tags, or too many."""
-    found = tuple(dict.fromkeys(_tag(each, name) for each in words(given, name=name)))
+    found = tuple(dict.fromkeys(_tag(each, name) for each in read_words(given, name=name)))
     if len(found) > MOST:
         raise BadInput(f"{len(found)} {name} were given, at most {MOST} are taken; leave some out")
     return found
 
 
-def words(given: object, *, name: str) -> tuple[str, ...]:
+def read_words(given: object, *, name: str) -> tuple[str, ...]:
     """Return a list of words, each once; raises `BadInput` for anything else."""
-    some = listed(given, name=name)
+    some = read_list(given, name=name)
     for each in some:
         if not isinstance(each, str):
             raise BadInput(f"{name} must be words, and {shown(each)} is none")
     return tuple(dict.fromkeys(map(str, some)))
 
 
-def listed(given: object, *, name: str) -> Sequence[object]:
+def read_list(given: object, *, name: str) -> Sequence[object]:
     """Return a list; raises `BadInput` for anything else."""
     if isinstance(given, str) or not isinstance(given, list | tuple):
         raise BadInput(f"{name} must be a list of words, not {shown(given)}")
@@ -237,7 +237,7 @@ _DIGITS: Final = re.compile(r"\d{9,20}", re.ASCII)
 _FORMS: Final = 'give a date (2026-03-01), a time (2026-03-01T09:30:00Z) or a span ("7d", "2h ago")'
 
 
-def moment(value: object, now: int, *, name: str) -> int:
+def parse_moment(value: object, now: int, *, name: str) -> int:
     """Return a moment in UTC microseconds; `now` is the one that spans are counted from.
 
     Whole numbers are microseconds already. Raises `BadInput` that says which `name` is wrong, for
@@ -259,12 +259,12 @@ def _text(text: str, now: int) -> int | None:
     if span and span[2] in _WORDS:
         return now - round(float(span[1]) * _UNITS[_WORDS[span[2]]] * 1_000_000)
     try:
-        return microseconds(text)
+        return parse_iso(text)
     except ValueError:
         return None
 
 
-def microseconds(text: str) -> int:
+def parse_iso(text: str) -> int:
     """Return an ISO 8601 time in UTC microseconds, in UTC without a zone; raises `ValueError`."""
     found = datetime.fromisoformat(text)
     # Without a zone it is UTC's.
@@ -276,16 +276,16 @@ def microseconds(text: str) -> int:
 _RUN = re.compile(r"[^\W_]+")
 
 
-def matches(text: str, question: str) -> list[tuple[int, int]]:
+def find_matches(text: str, question: str) -> list[tuple[int, int]]:
     """Return where words of a question are in a text, in any form: (start, end) of each.
 
     Stop words count only where the question has no others, as in a search.
     """
-    stems = {stem(word) for term in terms(question) for word in split(term.text)}
+    stems = {stem(word) for term in find_terms(question) for word in split_words(term.text)}
     return [each.span() for each in _RUN.finditer(text) if stem(each[0].lower()) in stems]
 
 
-def word(kind: type[E], given: object, *, name: str) -> E:
+def parse_word(kind: type[E], given: object, *, name: str) -> E:
     """Return a word of a closed set, in any case; raises `BadInput` naming those there are."""
     for each in kind:
         if isinstance(given, str) and given.strip().lower() == each.lower():

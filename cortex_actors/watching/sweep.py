@@ -15,7 +15,7 @@ from cortex_actors.domain.project import OWN_FILES, OWN_RULES, file_hash, is_own
 from cortex_actors.files.ignores import Ignores
 from cortex_actors.home import read_regular
 from cortex_actors.storage.projects import FileState
-from cortex_actors.text.sections import TOOLS, dialect_of
+from cortex_actors.text.sections import TOOLS, find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -58,7 +58,7 @@ def sweep(
     targets: set[str] = set()
     before = _is_there(root)
     some = (
-        (path for path in own_files(root) if not lies_in(path, apart))
+        (path for path in find_own_files(root) if not lies_in(path, apart))
         if own
         else _instruction_files(root, max_depth, apart, ignores or Ignores(root))
     )
@@ -77,7 +77,7 @@ def sweep(
     return Swept(files, frozenset({root, *(os.path.dirname(path) for path in files), *beside}))
 
 
-def own_files(home: str) -> list[str]:
+def find_own_files(home: str) -> list[str]:
     """Return which of a person's own files are there, by their paths. Blocks; raises nothing."""
     rules = os.path.join(home, OWN_RULES)
     try:
@@ -153,7 +153,7 @@ def _instruction_files(
             path = os.path.join(folder, name)
             # Cline's rules may be a file, or a folder of the same name.
             is_rules = name in TOOLS and name in names
-            if not is_rules and dialect_of(os.path.relpath(path, root)) is not None:
+            if not is_rules and find_dialect(os.path.relpath(path, root)) is not None:
                 yield path
 
 

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, ClassVar
 from cortex_actors.clock import DAY, Clock
 from cortex_actors.domain.event import FileChanged
 from cortex_actors.errors import ActorAway, DeadlineExceeded, LedgerDown
-from cortex_actors.files.ignores import Ignores, mounts, silent
+from cortex_actors.files.ignores import Ignores, find_silent, read_mounts
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import events, projects
@@ -331,7 +331,7 @@ class Watcher(AsyncioActor):
         # scanned every third day.
         if now // DAY != self._day:
             ours_alone = [self._project.id]
-            await self._parts.records.write(lambda c: projects.scanned(c, ours_alone, at=now))
+            await self._parts.records.write(lambda c: projects.note_scanned(c, ours_alone, at=now))
             self._day = now // DAY
 
     async def _say(self, paths: Sequence[str]) -> None:
@@ -360,7 +360,7 @@ class Watcher(AsyncioActor):
         apart = inner_roots(self._project.root, projects.followed(connection))
         if self._project.is_own:
             return projects.files(connection, self._project.id), apart
-        states = projects.files_in(connection, self._project.root)
+        states = projects.load_files_in(connection, self._project.root)
         ours = {path: state for path, state in states.items() if not lies_in(path, apart)}
         return ours, apart
 
@@ -381,7 +381,7 @@ class Watcher(AsyncioActor):
         # Tools write all the time into the folders of a person's own files.
         if self._parts.settings.mode == "poll" or self._project.is_own:
             return swept, frozenset()
-        return swept, swept.folders - silent(swept.folders, mounts())
+        return swept, swept.folders - find_silent(swept.folders, read_mounts())
 
     async def _clockwork(self) -> None:
         """Look again and again."""

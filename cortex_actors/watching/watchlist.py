@@ -105,7 +105,7 @@ class Watchlist(Consumer):
         }
         present = [each for each, swept in found.items() if swept.present]
         return Outcome(
-            lambda connection: projects.scanned(connection, present, at=at),
+            lambda connection: projects.note_scanned(connection, present, at=at),
             [
                 self.say(FILE_CHANGED, FileChanged(each, path))
                 for each, swept in found.items()

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import sections, topics
 from cortex_actors.bus.commits import Delivery, Failure, Outcome, Rest, refuse_other
-from cortex_actors.bus.consumer import project_of
+from cortex_actors.bus.consumer import find_project_id
 from cortex_actors.clock import SECOND, SystemClock
-from cortex_actors.domain.event import Payload, merged, plain
+from cortex_actors.domain.event import Payload, dump_payload, merged
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -45,7 +45,7 @@ class MemoryJournal:
     async def append_once(self, event: Event[Payload], key: str) -> Event[Payload]:
         """Store an event, or return the first one that was said under that idempotency key."""
         if first := self._keys.get(key):
-            refuse_other(event, key, topic=first.topic, payload=plain(first.payload))
+            refuse_other(event, key, topic=first.topic, payload=dump_payload(first.payload))
             return replace(first, duplicate=True)
         self._keys[key] = self._store(event)
         return self._keys[key]
@@ -113,8 +113,8 @@ class MemoryJournal:
         key = _key(first)
         alike = [e for e in free if key is not None and (e.topic, _key(e)) == (first.topic, key)]
         if topics.find(first.topic).key != topics.ONE_KEY:
-            project = project_of(first.payload)
-            alike = list(takewhile(lambda e: project_of(e.payload) == project, alike))
+            project = find_project_id(first.payload)
+            alike = list(takewhile(lambda e: find_project_id(e.payload) == project, alike))
         group = alike or [first]
         event = replace(group[-1], payload=merged([each.payload for each in group]))
         seqs = tuple(each.seq or 0 for each in group)
@@ -141,12 +141,12 @@ def _withheld(event: Event[Payload], held: list[Event[Payload]]) -> bool:
 
 def _goes_past(event: Event[Payload], held: Event[Payload]) -> bool:
     """Tell whether an event is a later one of a withheld one's project, or a repeat of it."""
-    project, key = project_of(held.payload), _key(held)
-    of_one = project is not None and project == project_of(event.payload)
+    project, key = find_project_id(held.payload), _key(held)
+    of_one = project is not None and project == find_project_id(event.payload)
     repeat = key is not None and (held.topic, key) == (event.topic, _key(event))
     return (of_one or repeat) and (event.seq or 0) > (held.seq or 0)
 
 
 def _key(event: Event[Payload]) -> str | None:
     """Return what makes two waiting events one."""
-    return topics.key_of(event.topic, event.payload)
+    return topics.compute_key(event.topic, event.payload)

@@ -231,7 +231,7 @@ class TestCrash:
 
     async def test_poison_everywhere(self) -> None:
         """Poison for every consumer of a branch at once never brings the root down."""
-        scripts = {name: Script() for name in topics.consumers()}
+        scripts = {name: Script() for name in topics.list_consumers()}
         for script in scripts.values():
             script.poison |= {"/bad", *(topic for topic, _ in HEARD)}
         async with stage() as play:

@@ -68,7 +68,7 @@ class Case:
     def look(self, **circumstances: Any) -> CheckRound:
         """Run every check but the index's own."""
         given = {"online": False, **circumstances}
-        return checks.look(Patient(self.home, self.settings, self.clock, **given), Halt())
+        return checks.run_checks(Patient(self.home, self.settings, self.clock, **given), Halt())
 
     def ill(self, **circumstances: Any) -> dict[str, Diagnosis]:
         """Return what is worse than a note, by the name of its check; the last of several."""

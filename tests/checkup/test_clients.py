@@ -33,7 +33,7 @@ def wire(folder: Path, wiring: Wiring, name: str = "claude-code") -> Path:
     client = CLIENTS[name]
     path = folder / (client.servers.user if folder.name == "me" else client.servers.project)
     path.parent.mkdir(exist_ok=True)
-    path.write_text(clients.with_server(client, "", wiring=wiring, path=str(path)))
+    path.write_text(clients.add_server(client, "", wiring=wiring, path=str(path)))
     return path
 
 
@@ -95,7 +95,7 @@ def test_hooks(case: Case, mine: Path) -> None:
     path = mine / ".codex" / "hooks.json"
     path.parent.mkdir()
     wiring = Wiring("A", str(case.home.root), ("/gone/cortex",))
-    path.write_text(clients.with_hooks(CLIENTS["codex"], "", wiring=wiring, path=str(path)))
+    path.write_text(clients.add_hooks(CLIENTS["codex"], "", wiring=wiring, path=str(path)))
 
     assert [f"{path} runs /gone/cortex, which is not there"] == [e.found for e in seen(case)]
 

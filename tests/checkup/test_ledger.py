@@ -200,7 +200,7 @@ class TestLedger:
             file.write(os.urandom(4_096 * 40))
 
         assert any(each.damaged for each in case.look().diagnoses)
-        assert faults.marker(case.home.ledger).exists()
+        assert faults.name_marker(case.home.ledger).exists()
 
     def test_relations(self, case: Case) -> None:
         """Rows whose counterpart is gone are told."""
@@ -227,7 +227,7 @@ class TestLedger:
         halt = Halt()
         halt.ask()
         with pytest.raises(LedgerDown, match="called off"):
-            checks.look(Patient(case.home, case.settings, case.clock, online=True), halt)
+            checks.run_checks(Patient(case.home, case.settings, case.clock, online=True), halt)
 
 
 class TestIndex:

@@ -51,7 +51,7 @@ def lay_out(root: Path, files: dict[str, str]) -> None:
 
 def lost(root: Path, text: str, *, path: str = "CLAUDE.md") -> list[str]:
     """Return the names that a file of a project mentions and the project does not have."""
-    found = lint.lost(text.encode(), path, checkout=lint.Checkout(str(root)))
+    found = lint.find_stale(text.encode(), path, checkout=lint.Checkout(str(root)))
     return [each.spot.text for each in found]
 
 
@@ -169,7 +169,7 @@ class TestPaths:
         """Where one other file has the name, the finding says which."""
         lay_out(root, MONOREPO)
         checkout = lint.Checkout(str(root))
-        (found,) = lint.lost(b"\nSee `packages/button.ts`.\n", "CLAUDE.md", checkout=checkout)
+        (found,) = lint.find_stale(b"\nSee `packages/button.ts`.\n", "CLAUDE.md", checkout=checkout)
 
         assert 2 == found.spot.line
         assert "there is no packages/button.ts; there is packages/ui/src/button.ts" == found.why

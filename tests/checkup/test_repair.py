@@ -40,8 +40,8 @@ async def treated(case: Case) -> list[str]:
     async def say(changed: Sequence[FileChanged]) -> None:
         said.extend(each.path for each in changed)
 
-    look = checks.look(Patient(case.home, case.settings, case.clock, online=False), Halt())
-    done = await doctor.treat(look, Ward(read, write, say))
+    look = checks.run_checks(Patient(case.home, case.settings, case.clock, online=False), Halt())
+    done = await doctor.repair_all(look, Ward(read, write, say))
     return [str(repair) for repair, _ in done] + said
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.insight import insight_id, section_hash, statement_hash
+from cortex_actors.domain.insight import hash_section, hash_statement, insight_id
 from cortex_actors.domain.principle import principle_id
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 #: What is said in the rows below, and the hashes of it.
 SAID = "Say it."
-OWN, SECTION = statement_hash(SAID), section_hash(SAID)
+OWN, SECTION = hash_statement(SAID), hash_section(SAID)
 
 
 def digest(text: str) -> bytes:

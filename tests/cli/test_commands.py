@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.cli.system.events import moment
+from cortex_actors.cli.system.events import parse_moment
 from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import BadInput, UsageError
 from cortex_actors.home import Home
@@ -383,13 +383,13 @@ class TestSince:
         """A number, a duration and a time are understood."""
         now = 1_000_000 * SECOND
 
-        assert (0, 0) == moment(None, now=now)
-        assert (42, 0) == moment("42", now=now)
-        assert (0, now - 600 * SECOND) == moment("10m", now=now)
-        assert (0, 0) == moment("1970-01-01T00:00:00+00:00", now=now)
+        assert (0, 0) == parse_moment(None, now=now)
+        assert (42, 0) == parse_moment("42", now=now)
+        assert (0, now - 600 * SECOND) == parse_moment("10m", now=now)
+        assert (0, 0) == parse_moment("1970-01-01T00:00:00+00:00", now=now)
 
     @pytest.mark.parametrize("text", ["", "10x", "-5", "tomorrow", "0000-01-01"])
     def test_others(self, text: str) -> None:
         """Anything else is a mistake in usage."""
         with pytest.raises(UsageError, match="cannot read --since"):
-            moment(text, now=0)
+            parse_moment(text, now=0)

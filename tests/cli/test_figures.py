@@ -26,7 +26,7 @@ WELL: dict[str, Any] = {
 
 def shown(**changed: object) -> dict[str, str]:
     """Return the rows of a status with some parts changed."""
-    return dict(fast.figure_rows({**WELL, **changed}))
+    return dict(fast.list_figures({**WELL, **changed}))
 
 
 class TestModel:
@@ -117,7 +117,7 @@ class TestJudge:
     def test_layers(self) -> None:
         """Every model that judges has a row of its own; without one there is none."""
         layers = [{"model": "openai:m@h", "state": "idle"}, {"model": "nli", "state": "down"}]
-        rows = fast.figure_rows({**WELL, "judge": {"layers": layers}})
+        rows = fast.list_figures({**WELL, "judge": {"layers": layers}})
 
         assert [("judge", "openai:m@h, idle"), ("judge", "nli, down")] == [
             row for row in rows if row[0] == "judge"

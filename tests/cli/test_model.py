@@ -29,7 +29,7 @@ DEFAULT = "all-MiniLM-L6-v2"
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a ledger with nothing in it."""
     path = tmp_path_factory.mktemp("empty") / "cortex.db"
-    engine = connection.writing(path)
+    engine = connection.open_writing(path)
     migrate(engine, path)
     engine.dispose()
     return path
@@ -74,7 +74,7 @@ def shown(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
 
 def settle(home: Home, chosen: ChosenModel) -> None:
     """Let a model be the one that answers."""
-    engine = connection.writing(home.ledger)
+    engine = connection.open_writing(home.ledger)
     with engine.begin() as opened:
         models.settle(opened, chosen, 1)
     engine.dispose()
@@ -124,7 +124,7 @@ class TestStatus:
     def test_refused(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """A model that has no compiled form says what stands in the way."""
         home.models.mkdir()
-        manifest.remember(home.models, DEFAULT, "its modules LSTM are not among", at=1)
+        manifest.remember_refusal(home.models, DEFAULT, "its modules LSTM are not among", at=1)
 
         assert "its modules LSTM are not among" == shown(capsys, "status")["why"]
 

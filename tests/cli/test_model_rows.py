@@ -36,7 +36,7 @@ def home(tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     """Give a home whose daemon is down and that is on the way to a model that cannot be."""
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
     found = Home(tmp_home)
-    engine = connection.writing(found.ledger)
+    engine = connection.open_writing(found.ledger)
     migrate(engine, found.ledger)
     with engine.begin() as opened:
         models.settle(opened, SMALL, 1)
@@ -67,7 +67,7 @@ class TestPrepare:
     def test_coming(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """The model on its way is looked at, too: its compiled form is made, or there already."""
         code = entry.main(["embeddings", "cancel"])
-        engine = connection.writing(home.ledger)
+        engine = connection.open_writing(home.ledger)
         with engine.begin() as opened:
             models.begin(opened, ChosenModel(MINI, "sentence-transformers", MINI, 384), 3)
         engine.dispose()

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.api.pipeline.insights import BLOCKS
 from cortex_actors.cli import entry, fast
-from cortex_actors.cli.pipeline.principles import check_line, gap
+from cortex_actors.cli.pipeline.principles import check_line, format_gap
 from cortex_actors.domain.insight import PrincipleSort
 from cortex_actors.rules.promotion import Need
 from tests.cli.answering import answering, for_programs
@@ -269,7 +269,7 @@ class TestChecks:
         bad |= {"actual": "it moves credentials", "required": "no"}
 
         assert "--  it moves credentials" == check_line(bad)
-        assert "it moves credentials" == gap(bad)
+        assert "it moves credentials" == format_gap(bad)
         assert "ok  no" == check_line({**bad, "actual": "no", "met": True})
 
     def test_every_need(self) -> None:
@@ -284,6 +284,6 @@ class TestStatus:
         rows = {"principles": 11, "principles_by_status": waning, "resolved_files": 3}
 
         assert (
-            "11, 2 decaying, in 3 files" == dict(fast.figure_rows({**WELL, **rows}))["principles"]
+            "11, 2 decaying, in 3 files" == dict(fast.list_figures({**WELL, **rows}))["principles"]
         )
-        assert "principles" not in dict(fast.figure_rows(WELL))
+        assert "principles" not in dict(fast.list_figures(WELL))

@@ -29,7 +29,7 @@ SAID = "(no daemon runs: the next start has it)"
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a ledger with nothing in it."""
     path = tmp_path_factory.mktemp("empty") / "cortex.db"
-    engine = connection.writing(path)
+    engine = connection.open_writing(path)
     migrate(engine, path)
     engine.dispose()
     return path
@@ -43,7 +43,7 @@ def home(tmp_home: Path, empty: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     home.create()
     (tmp_home / "atlas").mkdir()
     shutil.copy(empty, home.ledger)
-    engine = connection.writing(home.ledger)
+    engine = connection.open_writing(home.ledger)
     with engine.begin() as opened:
         projects.add(opened, Project.at(str((tmp_home / "atlas").resolve()), 0))
     engine.dispose()

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from cortex_actors.cli import entry
-from cortex_actors.cli.memory.recall import age
+from cortex_actors.cli.memory.recall import format_age
 from cortex_actors.clock import SECOND, SystemClock
 from tests.cli.answering import answering
 
@@ -234,7 +234,7 @@ class TestAge:
     )
     def test_age(self, ago: int, shown: str) -> None:
         """An age is told in the largest unit that fits."""
-        assert shown == age(10**15, 10**15 + ago)
+        assert shown == format_age(10**15, 10**15 + ago)
 
 
 class TestColour:

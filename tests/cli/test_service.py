@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.cli import entry, service
-from cortex_actors.cli.service import NAME, unit
+from cortex_actors.cli.service import NAME, make_unit
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class TestShow:
         """The unit is printed as it would be written, also where there is no systemd."""
         machine.bin.joinpath("systemctl").unlink()
 
-        assert (0, unit(Home.of(machine.home)).text, "") == cortex("show")
+        assert (0, make_unit(Home.of(machine.home)).text, "") == cortex("show")
         assert not machine.unit.exists()
 
     def test_home(self, machine: Machine, cortex: Run) -> None:
@@ -84,7 +84,7 @@ class TestInstall:
         """The unit and the home are written, nothing is run, and the next command is said."""
         code, out, _ = cortex("install")
 
-        assert (0, unit(Home.of(machine.home)).text) == (code, machine.unit.read_text())
+        assert (0, make_unit(Home.of(machine.home)).text) == (code, machine.unit.read_text())
         assert "systemctl --user enable --now cortex-actors.service" in out
         assert 0o700 == machine.home.stat().st_mode & 0o777
         assert [] == machine.calls()
@@ -118,7 +118,7 @@ class TestInstall:
         assert (77, 0) == (code, forced)
         assert "--force" in err
         assert before.startswith("[Service]")
-        assert machine.unit.read_text() == unit(Home.of(machine.home)).text
+        assert machine.unit.read_text() == make_unit(Home.of(machine.home)).text
 
     def test_another_home(self, machine: Machine, cortex: Run) -> None:
         """A unit for another home is replaced only by force, and the refusal names that home."""
@@ -234,15 +234,15 @@ class TestLaunchd:
         """The agent is printed as it would be written."""
         code, out, _ = cortex("show", "--launchd")
 
-        assert (0, service.agent(Home.of(machine.home)).decode()) == (code, out)
+        assert (0, service.make_agent(Home.of(machine.home)).decode()) == (code, out)
 
     def test_writes(self, machine: Machine, mac: Path, cortex: Run) -> None:
         """The agent and the home are written, the next command is said, and it goes again."""
         code, out, _ = cortex("install")
 
-        assert (0, service.agent(Home.of(machine.home))) == (code, mac.read_bytes())
+        assert (0, service.make_agent(Home.of(machine.home))) == (code, mac.read_bytes())
         assert f"launchctl bootstrap gui/{os.getuid()} {mac}" in out
-        assert mac == service.installed(Home.of(machine.home))
+        assert mac == service.find_installed(Home.of(machine.home))
         code, out, _ = cortex("uninstall")
         assert (0, False) == (code, mac.exists())
         assert f"launchctl bootout gui/{os.getuid()}/{service.LABEL}" in out
@@ -252,7 +252,7 @@ class TestLaunchd:
     def test_not_ours(self, mac: Path, cortex: Run, found: bytes) -> None:
         """An agent of another home, or one that nobody can read, stays without --force."""
         mac.parent.mkdir(parents=True)
-        mac.write_bytes(found or service.agent(Home(mac)))
+        mac.write_bytes(found or service.make_agent(Home(mac)))
 
         assert 77 == cortex("install")[0]
         assert 0 == cortex("install", "--force")[0]

@@ -330,7 +330,7 @@ class TestInstructions:
 
     def test_not_learned(self) -> None:
         """Readers of instruction files take our lines for another tool's, so none is learned."""
-        found = lines(clients.with_lines("# A\n\n- Use pnpm.\n").encode(), path="A.md")
+        found = lines(clients.add_lines("# A\n\n- Use pnpm.\n").encode(), path="A.md")
 
         what = dict(zip((each.text for each in found), kinds(found), strict=True))
         ours = {kind for text, kind in what.items() if "`r" in text or "`crumb" in text}
@@ -340,10 +340,10 @@ class TestInstructions:
     @pytest.mark.parametrize("text", ["", "# A\n", "# A\n\n", "# A", "# A\n\n<!-- x -->\n"])
     def test_returns(self, text: str) -> None:
         """The lines come once, and go without a trace but for a line end at the end."""
-        once = clients.with_lines(text)
+        once = clients.add_lines(text)
 
-        assert once == clients.with_lines(once)
-        assert text.rstrip("\n") == clients.without_lines(once).rstrip("\n")
+        assert once == clients.add_lines(once)
+        assert text.rstrip("\n") == clients.remove_lines(once).rstrip("\n")
 
 
 class TestOthers:
@@ -396,7 +396,7 @@ class TestPlugin:
         wiring = clients.Wiring("CLAUDE", program=("cortex",))
 
         assert {"type": "stdio", **wiring.server()} == server
-        wanted = clients.with_hooks(CLIENTS["claude-code"], "", wiring=wiring, path="x.json")
+        wanted = clients.add_hooks(CLIENTS["claude-code"], "", wiring=wiring, path="x.json")
         assert json.loads(wanted)["hooks"] == found["hooks"]
 
     def test_manifests(self) -> None:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.cli import entry, service
-from cortex_actors.cli.service import unit
+from cortex_actors.cli.service import make_unit
 from cortex_actors.files import clients
-from cortex_actors.files.clients import with_lines
+from cortex_actors.files.clients import add_lines
 from cortex_actors.render import fence
 from tests.checkup.conftest import case, learned
 from tests.cli.test_setup import HOOKS, OTHERS, TABLES, files, put
@@ -141,7 +141,7 @@ def test_edited(case: Case, cortex: Run) -> None:
 def test_both(case: Case, cortex: Run) -> None:
     """A section and the lines of set-up go out of one file together."""
     before = case.file.read_text()
-    case.file.write_text(with_lines(before))
+    case.file.write_text(add_lines(before))
     resolved(case, case.file)
     cortex("uninstall", "--yes")
 
@@ -162,7 +162,7 @@ def test_broken(case: Case, mine: Path, cortex: Run) -> None:
 def test_unit(case: Case, mine: Path, cortex: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service goes, where it is this home's; without systemctl as well."""
     monkeypatch.setenv("PATH", "/nowhere")
-    path = put(mine / ".config" / "systemd" / "user" / service.NAME, unit(case.home).text)
+    path = put(mine / ".config" / "systemd" / "user" / service.NAME, make_unit(case.home).text)
     code, out, _ = cortex("uninstall", "--yes")
 
     assert (0, False) == (code, path.exists())

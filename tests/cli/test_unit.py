@@ -15,7 +15,7 @@ import pytest
 
 from cortex_actors import daemon, errors
 from cortex_actors.cli import service as units
-from cortex_actors.cli.service import unit
+from cortex_actors.cli.service import make_unit
 from cortex_actors.errors import BadInput
 from cortex_actors.home import Home
 
@@ -61,7 +61,7 @@ def analyze(folder: Path, home: Home, *command: str) -> subprocess.CompletedProc
             pytest.fail("systemd-analyze is missing, and this is CI")
         pytest.skip("systemd-analyze is not on this machine")
     path = folder / units.NAME
-    path.write_text(unit(home).text)
+    path.write_text(make_unit(home).text)
     return subprocess.run(
         [program, "--user", *command, str(path)],
         env={**os.environ, "XDG_RUNTIME_DIR": str(folder)},
@@ -77,7 +77,7 @@ class TestCommand:
     @pytest.mark.parametrize(("name", "verb"), [("ExecStart", "run"), ("ExecReload", "reload")])
     def test_words(self, root: str, name: str, verb: str) -> None:
         """The commands are this interpreter's, for the daemon of that home, whatever its name."""
-        command = words(setting(unit(Home(Path(root))).text, name))
+        command = words(setting(make_unit(Home(Path(root))).text, name))
 
         program = [f":{sys.executable}", "-m", "cortex_actors"]
         assert [*program, "daemon", verb, "--home", root] == command
@@ -85,14 +85,14 @@ class TestCommand:
     def test_checkout(self) -> None:
         """A checkout that is not installed is found by the service, too."""
         root = Path(units.__file__).parents[2]
-        shown = f"PYTHONPATH={root}" in unit(Home(Path("/home/me"))).text
+        shown = f"PYTHONPATH={root}" in make_unit(Home(Path("/home/me"))).text
 
         assert (root / "pyproject.toml").exists() == shown
 
     def test_line_end(self) -> None:
         """A path that a unit cannot hold is refused, so none can add a setting."""
         with pytest.raises(BadInput, match="systemd unit"):
-            unit(Home(Path("/home/me\nUser=root")))
+            make_unit(Home(Path("/home/me\nUser=root")))
 
     @pytest.mark.parametrize("name", ['a"b', "a'b", "a\\b"])
     def test_quoted_python(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -100,11 +100,11 @@ class TestCommand:
         monkeypatch.setattr(sys, "executable", f"/opt/{name}/python")
 
         with pytest.raises(BadInput, match="without quotes"):
-            unit(Home(Path("/home/me")))
+            make_unit(Home(Path("/home/me")))
 
     def test_strange_writable(self) -> None:
         """The home may be written, whatever it is called, and so may the user's own files."""
-        text = unit(Home(Path(STRANGE))).text
+        text = make_unit(Home(Path(STRANGE))).text
 
         assert ["%h", STRANGE] == words(setting(text, "ReadWritePaths"))
 
@@ -114,24 +114,24 @@ class TestPlaces:
         """Where the socket lies in the runtime folder, that may be written as well."""
         home = Home(Path("/home/me") / ("x" * 100), Path("/run/user/1000"))
 
-        assert "%t" == words(setting(unit(home).text, "ReadWritePaths"))[-1]
+        assert "%t" == words(setting(make_unit(home).text, "ReadWritePaths"))[-1]
 
     def test_private_tmp(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Temporary files are private, unless that would hide the home, the socket or Python."""
         monkeypatch.setattr(sys, "executable", "/usr/bin/python3")
         monkeypatch.setattr(units, "__file__", "/usr/lib/python3/cortex_actors/cli/unit.py")
-        private = unit(Home(Path("/home/me"))).text
-        long = unit(Home(Path("/home/me") / ("x" * 100), None)).text
-        home = unit(Home(Path("/tmp/home"))).text
+        private = make_unit(Home(Path("/home/me"))).text
+        long = make_unit(Home(Path("/home/me") / ("x" * 100), None)).text
+        home = make_unit(Home(Path("/tmp/home"))).text
         monkeypatch.setattr(sys, "executable", "/tmp/venv/bin/python")
-        python = unit(Home(Path("/home/me"))).text
+        python = make_unit(Home(Path("/home/me"))).text
 
         assert "yes" == setting(private, "PrivateTmp")
         assert [] == [text for text in (long, home, python) if "\nPrivateTmp" in text]
 
     def test_projects(self) -> None:
         """Nothing keeps the daemon from reading projects in the user's home."""
-        text = unit(Home(Path("/home/me"))).text
+        text = make_unit(Home(Path("/home/me"))).text
 
         assert [] == re.findall(
             r"^(ProtectHome|InaccessiblePaths|TemporaryFileSystem)=", text, re.MULTILINE
@@ -141,14 +141,16 @@ class TestPlaces:
 class TestTimes:
     def test_stop(self) -> None:
         """The daemon's own end comes before systemd's, and both before the watchdog's interval."""
-        text = unit(Home(Path("/home/me"))).text
+        text = make_unit(Home(Path("/home/me"))).text
 
         whole = daemon.WHOLE_STOP + daemon.LINGER
         assert whole < seconds(text, "TimeoutStopSec") < seconds(text, "WatchdogSec")
 
     def test_useless_restarts(self) -> None:
         """It is not started again where the exit code says that this cannot help."""
-        codes = set(setting(unit(Home(Path("/home/me"))).text, "RestartPreventExitStatus").split())
+        codes = set(
+            setting(make_unit(Home(Path("/home/me"))).text, "RestartPreventExitStatus").split()
+        )
         useless = (
             errors.UsageError,
             errors.BadInput,
@@ -160,11 +162,11 @@ class TestTimes:
         )
 
         assert {str(error.exit_code) for error in useless} == codes
-        assert "on-failure" == setting(unit(Home(Path("/home/me"))).text, "Restart")
+        assert "on-failure" == setting(make_unit(Home(Path("/home/me"))).text, "Restart")
 
     def test_settings_that_do_not_start(self) -> None:
         """No setting is used that a user's manager has no right to."""
-        text = unit(Home(Path("/home/me"))).text
+        text = make_unit(Home(Path("/home/me"))).text
 
         assert [] == [name for name in FORBIDDEN if f"\n{name}=" in text]
 
@@ -188,7 +190,7 @@ class TestLaunchd:
     @pytest.mark.parametrize("root", ["/home/me/cortex", STRANGE + "<&>"])
     def test_keys(self, root: str) -> None:
         """The agent is a property list of the keys and kinds that launchd takes."""
-        found = plistlib.loads(units.agent(Home(Path(root))))
+        found = plistlib.loads(units.make_agent(Home(Path(root))))
 
         assert {} == {k: v for k, v in found.items() if type(v) is not self.KEYS.get(k)}
         assert {str} == {type(each) for each in found["ProgramArguments"]}
@@ -198,7 +200,7 @@ class TestLaunchd:
     @pytest.mark.parametrize("root", ["/home/me/cortex", STRANGE + "<&>"])
     def test_command(self, root: str) -> None:
         """It runs this interpreter, by its whole path, for that home, whatever its name."""
-        found = plistlib.loads(units.agent(Home(Path(root))))["ProgramArguments"]
+        found = plistlib.loads(units.make_agent(Home(Path(root))))["ProgramArguments"]
 
         assert [sys.executable, "-P", "-m", "cortex_actors"] == found[:4]
         assert ["daemon", "run", "--home", root] == found[4:]
@@ -206,11 +208,11 @@ class TestLaunchd:
     def test_control_code(self) -> None:
         """A path that a property list cannot hold is refused."""
         with pytest.raises(BadInput, match="control codes"):
-            units.agent(Home(Path("/home/me\x01")))
+            units.make_agent(Home(Path("/home/me\x01")))
 
     def test_stop(self) -> None:
         """The daemon's own end comes before launchd's."""
-        found = plistlib.loads(units.agent(Home(Path("/home/me"))))
+        found = plistlib.loads(units.make_agent(Home(Path("/home/me"))))
 
         assert daemon.WHOLE_STOP + daemon.LINGER < found["ExitTimeOut"]
 

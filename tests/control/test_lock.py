@@ -96,7 +96,7 @@ class TestOwnership:
         after.close()
 
         assert doubted == home.suspect.exists()
-        assert home.suspect == faults.marker(home.ledger)
+        assert home.suspect == faults.name_marker(home.ledger)
         assert said["boot"] == lock.read(home).boot
 
     def test_is_handed_down(self, home: Home, owner: lock.Lock) -> None:

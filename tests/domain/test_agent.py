@@ -6,7 +6,14 @@ from dataclasses import replace
 
 import pytest
 
-from cortex_actors.domain.agent import BUILT_IN, GREY, LINE_LIMIT, Agent, checked, unknown
+from cortex_actors.domain.agent import (
+    BUILT_IN,
+    GREY,
+    LINE_LIMIT,
+    Agent,
+    describe_unknown,
+    validate_profile,
+)
 from cortex_actors.errors import BadInput
 
 LUMEN = Agent("LUMEN", "Lumen", "☼", specialization="Release notes")
@@ -32,17 +39,19 @@ class TestBuiltIn:
     @pytest.mark.parametrize("agent", BUILT_IN, ids=lambda agent: agent.id)
     def test_may_be(self, agent: Agent) -> None:
         """What is known from the start is a profile that anybody could have been given."""
-        assert agent == checked(agent)
+        assert agent == validate_profile(agent)
 
 
 class TestUnknown:
     def test_bare(self) -> None:
         """Of an agent without a profile the id is known, and since when."""
-        assert Agent("LUMEN", "LUMEN", "L", GREY, registered_at=7) == unknown("LUMEN", at=7)
+        assert Agent("LUMEN", "LUMEN", "L", GREY, registered_at=7) == describe_unknown(
+            "LUMEN", at=7
+        )
 
     def test_from_the_start(self) -> None:
         """One that is known from the start has its profile before it does anything."""
-        assert "Azoth" == unknown("AZOTH").display_name
+        assert "Azoth" == describe_unknown("AZOTH").display_name
 
     def test_plain_symbol(self) -> None:
         """A sign that a terminal cannot show is the id's first letter there."""
@@ -53,7 +62,7 @@ class TestUnknown:
 class TestChecked:
     def test_tidied(self) -> None:
         """The id gets its one form, and lines lose the blanks that say nothing."""
-        found = checked(replace(LUMEN, id="lumen", display_name="  Lumen \n the  First "))
+        found = validate_profile(replace(LUMEN, id="lumen", display_name="  Lumen \n the  First "))
 
         assert ("LUMEN", "Lumen the First") == (found.id, found.display_name)
 
@@ -76,4 +85,4 @@ class TestChecked:
     def test_refused(self, wrong: dict[str, str], words: str) -> None:
         """A profile that could not be shown everywhere is refused with what is wrong."""
         with pytest.raises(BadInput, match=words):
-            checked(replace(LUMEN, **wrong))  # type: ignore[arg-type]
+            validate_profile(replace(LUMEN, **wrong))  # type: ignore[arg-type]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.domain.hit import Diagnosis, Severity, exit_code, worst
+from cortex_actors.domain.hit import Diagnosis, Severity, choose_exit_code, find_worst
 
 
 def found(*severities: str, damaged: bool = False) -> list[Diagnosis]:
@@ -19,16 +19,18 @@ class TestExitCode:
     )
     def test_by_severity(self, severities: tuple[str, ...], code: int) -> None:
         """Notes are no reason to fail; warnings and errors are."""
-        assert code == exit_code(found(*severities))
+        assert code == choose_exit_code(found(*severities))
 
     def test_damaged(self) -> None:
         """A damaged ledger is 70, whatever else there is."""
-        assert 70 == exit_code([*found("warning"), *found("error", damaged=True), *found("ok")])
+        assert 70 == choose_exit_code(
+            [*found("warning"), *found("error", damaged=True), *found("ok")]
+        )
 
 
 class TestWorst:
     def test_order(self) -> None:
         """An error is worse than a warning, that than a note, and nothing is well."""
-        assert Severity.ERROR == worst(found("note", "error", "warning"))
-        assert Severity.WARNING == worst(found("warning", "note"))
-        assert Severity.OK == worst([])
+        assert Severity.ERROR == find_worst(found("note", "error", "warning"))
+        assert Severity.WARNING == find_worst(found("warning", "note"))
+        assert Severity.OK == find_worst([])

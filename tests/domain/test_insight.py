@@ -6,8 +6,8 @@ from cortex_actors.domain.insight import (
     Category,
     InsightSource,
     InsightStatus,
+    hash_section,
     insight_id,
-    section_hash,
 )
 from cortex_actors.domain.project import Fragment
 
@@ -15,11 +15,11 @@ from cortex_actors.domain.project import Fragment
 class TestIdentity:
     def test_trimmed(self) -> None:
         """White space around a section does not make another insight."""
-        assert section_hash("Use tabs.") == section_hash("\n Use tabs. \n\n")
+        assert hash_section("Use tabs.") == hash_section("\n Use tabs. \n\n")
 
     def test_formula(self) -> None:
         """The content hash is the SHA-256 of the trimmed UTF-8 bytes."""
-        assert hashlib.sha256("für".encode()).hexdigest() == section_hash(" für ")
+        assert hashlib.sha256("für".encode()).hexdigest() == hash_section(" für ")
 
     def test_id(self) -> None:
         """An insight's id is its mark and the first twenty digits of its hash."""

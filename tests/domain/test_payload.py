@@ -26,15 +26,15 @@ class TestRoundTrip:
     @given(PAYLOADS)
     def test_json(self, payload: shape.Payload) -> None:
         """A payload comes back from JSON as it was."""
-        fields = json.loads(json.dumps(shape.plain(payload)))
+        fields = json.loads(json.dumps(shape.dump_payload(payload)))
 
-        assert payload == shape.typed(type(payload), fields)
+        assert payload == shape.parse_payload(type(payload), fields)
 
 
 class TestTyped:
     def test_defaults(self) -> None:
         """Fields with a default may be left out."""
-        assert shape.ScanRequested(None) == shape.typed(shape.ScanRequested, {})
+        assert shape.ScanRequested(None) == shape.parse_payload(shape.ScanRequested, {})
 
     @pytest.mark.parametrize(
         ("kind", "fields", "text"),
@@ -52,21 +52,21 @@ class TestTyped:
     def test_wrong(self, kind: type[shape.Payload], fields: dict[str, object], text: str) -> None:
         """What is missing, unknown or of another type is named."""
         with pytest.raises(BadInput, match=text):
-            shape.typed(kind, fields)
+            shape.parse_payload(kind, fields)
 
     def test_words_for_true(self) -> None:
         """The command line's words for true and false are understood."""
         fields = {"path": "p", "dry_run": "true"}
 
-        assert shape.typed(shape.ResolutionRequested, fields).dry_run is True
+        assert shape.parse_payload(shape.ResolutionRequested, fields).dry_run is True
 
     def test_custom(self) -> None:
         """A custom payload is any JSON object, and does not share it with its sender."""
         fields: dict[str, object] = {"a": [1, {"b": None}]}
-        payload = shape.typed(shape.Custom, fields)
+        payload = shape.parse_payload(shape.Custom, fields)
         fields["a"] = 2
 
-        assert {"a": [1, {"b": None}]} == shape.plain(payload)
+        assert {"a": [1, {"b": None}]} == shape.dump_payload(payload)
 
 
 class TestMerged:

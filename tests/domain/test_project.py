@@ -8,9 +8,9 @@ from cortex_actors.domain.project import (
     PRUNED,
     Project,
     innermost,
+    is_pruned,
     project_id,
     project_name,
-    pruned,
 )
 
 OUTER, INNER = Project.at("/a", 0), Project.at("/a/b", 0)
@@ -59,10 +59,10 @@ class TestInnermost:
 class TestPruned:
     def test_folders(self) -> None:
         """What lies below a folder of others' words is passed over, at any depth."""
-        assert all(pruned(f"{name}/CLAUDE.md") for name in PRUNED)
-        assert pruned("app/node_modules/x/CLAUDE.md")
+        assert all(is_pruned(f"{name}/CLAUDE.md") for name in PRUNED)
+        assert is_pruned("app/node_modules/x/CLAUDE.md")
 
     @pytest.mark.parametrize("path", ["CLAUDE.md", "app/CLAUDE.md", "dist", "builds/CLAUDE.md"])
     def test_own(self, path: str) -> None:
         """Folders of other names, and files that are called like one, are the project's own."""
-        assert not pruned(path)
+        assert not is_pruned(path)

@@ -10,7 +10,7 @@ import numpy as np
 
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.provider import rows_of
+from cortex_actors.embedding.provider import collect_rows
 from cortex_actors.runtime.names import NamedActor
 from tests.embedding.support import until
 
@@ -39,7 +39,7 @@ class Asker:
     ) -> Vectors:
         """Return the rows, or raise what kept a text from having one."""
         outcomes = await self.outcomes(texts, urgent=urgent, patience=patience)
-        return rows_of(texts, outcomes) if texts else np.empty((0, 384), dtype=np.float32)
+        return collect_rows(texts, outcomes) if texts else np.empty((0, 384), dtype=np.float32)
 
     def later(self, *texts: str, urgent: bool = False, patience: float = 0.0) -> Asked:
         """Ask and do not wait."""

@@ -39,7 +39,7 @@ def fill(bench: Path, graph: bytes = b"a graph") -> None:
 
 def put(models: Path, source: str, graph: bytes = b"a graph", *, at: int = 1) -> Manifest:
     """Put a compiled form of a float model in its place."""
-    bench = calibration.begin(models)
+    bench = calibration.begin_bench(models)
     fill(bench, graph)
     facts = {**FACTS, "versions": {"onnx": "1"}}
     return calibration.install(bench, facts, source=source, source_hash="00", at=at)

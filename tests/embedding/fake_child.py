@@ -46,4 +46,4 @@ def embed(params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 if __name__ == "__main__":
-    child.serve({"load": load, "embed": embed}, child.inherited(sys.argv))
+    child.serve({"load": load, "embed": embed}, child.take_socket(sys.argv))

@@ -10,7 +10,7 @@ import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
-from cortex_actors.embedding.calibration import disk
+from cortex_actors.embedding.calibration import explain_disk
 from cortex_actors.embedding.manifest import ONNX
 from cortex_actors.errors import NotCompilable
 from cortex_actors.runtime import child
@@ -57,11 +57,11 @@ def _fail(_source: Path, _bench: Path) -> NoReturn:
 def _full(_source: Path, bench: Path) -> None:
     """Write into files that the system does not let grow, as on a full disk."""
     resource.setrlimit(resource.RLIMIT_FSIZE, (10, 10))
-    with disk(bench.parent):
+    with explain_disk(bench.parent):
         (bench / ONNX).write_bytes(b"many" * 100)
 
 
 _STRANGE = {"hang": _hang, "die": _die, "refuse": _refuse, "fail": _fail, "full": _full}
 
 if __name__ == "__main__":
-    child.serve({"compile": compile_}, child.inherited(sys.argv))
+    child.serve({"compile": compile_}, child.take_socket(sys.argv))

@@ -6,7 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from cortex_actors.embedding.factory import HashingProvider
-from cortex_actors.embedding.provider import ProviderState, refusal
+from cortex_actors.embedding.provider import ProviderState, explain_refusal
 from cortex_actors.errors import BadInput, EmbedderDown
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ class StagedProvider:
             self.busy -= 1
 
     async def _embed(self, texts: Sequence[str]) -> Vectors:
-        error, self.fails = self.fails or refusal(self), None
+        error, self.fails = self.fails or explain_refusal(self), None
         if error is not None:
             raise error
         if self.poison & set(texts):

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.embedding.cache import Cache, EmbedderInfo
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.provider import ProviderState, digest
+from cortex_actors.embedding.provider import ProviderState, hash_text
 from cortex_actors.errors import (
     BadInput,
     EmbedderDown,
@@ -142,18 +142,18 @@ class TestHits:
 class TestLedger:
     async def test_stored(self, cache: Asker, stored: Stored, provider: StagedProvider) -> None:
         """A stored vector is used without the model, and looked up once."""
-        stored.rows = {digest("a"): (await HashingProvider().embed(["a"]))[0]}
+        stored.rows = {hash_text("a"): (await HashingProvider().embed(["a"]))[0]}
         first, second = await cache.embed(["a"]), await cache.embed(["a"])
 
         assert np.array_equal(first, second)
-        assert [(provider.model_id, [digest("a")])] == stored.asked
+        assert [(provider.model_id, [hash_text("a")])] == stored.asked
         assert [] == provider.calls
 
     async def test_while_loading(
         self, cache: Asker, stored: Stored, provider: StagedProvider
     ) -> None:
         """Known texts are answered while the model is loading; unknown ones say so."""
-        stored.rows = {digest("a"): (await HashingProvider().embed(["a"]))[0]}
+        stored.rows = {hash_text("a"): (await HashingProvider().embed(["a"]))[0]}
         provider.become(ProviderState.LOADING)
 
         assert (1, 384) == (await cache.embed(["a"])).shape
@@ -184,7 +184,7 @@ class TestLedger:
         self, cache: Asker, stored: Stored, provider: StagedProvider, row: Row
     ) -> None:
         """A stored row that is no unit vector of this model is made again, and counted."""
-        stored.rows = {digest("a"): row.astype(np.float32)}
+        stored.rows = {hash_text("a"): row.astype(np.float32)}
 
         assert np.array_equal(await HashingProvider().embed(["a"]), await cache.embed(["a"]))
         assert [["a"]] == provider.calls
@@ -192,9 +192,9 @@ class TestLedger:
 
     async def test_rounded(self, cache: Asker, stored: Stored, provider: StagedProvider) -> None:
         """A stored row whose length is off by rounding only is used as it is."""
-        stored.rows = {digest("a"): (np.eye(384)[0] * (1 + 1e-6)).astype(np.float32)}
+        stored.rows = {hash_text("a"): (np.eye(384)[0] * (1 + 1e-6)).astype(np.float32)}
 
-        assert np.array_equal([stored.rows[digest("a")]], await cache.embed(["a"]))
+        assert np.array_equal([stored.rows[hash_text("a")]], await cache.embed(["a"]))
         assert [] == provider.calls
 
 
@@ -277,7 +277,7 @@ class TestAsks:
 class TestDescribe:
     async def test_counters(self, cache: Asker, stored: Stored, provider: StagedProvider) -> None:
         """The description says what embeds and where vectors came from."""
-        stored.rows = {digest("s"): (await HashingProvider().embed(["s"]))[0]}
+        stored.rows = {hash_text("s"): (await HashingProvider().embed(["s"]))[0]}
         await cache.embed(["s", "a"])
         await cache.embed(["s", "a"])
         info = await cache.describe()

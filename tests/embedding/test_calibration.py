@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from cortex_actors.embedding import calibration
-from cortex_actors.embedding.calibration import LEAST, measure, missed, overlap, spearman
+from cortex_actors.embedding.calibration import (
+    LEAST,
+    compute_overlap,
+    compute_spearman,
+    measure,
+    missed,
+)
 from cortex_actors.embedding.manifest import QualityGates
 from cortex_actors.embedding.provider import unit
 
@@ -22,21 +28,21 @@ class TestSpearman:
         """Only the order counts: any rising function of the values is the same."""
         values = np.array([0.3, -0.2, 0.9, 0.1])
 
-        assert math.isclose(1.0, spearman(values, np.exp(values)))
-        assert math.isclose(-1.0, spearman(values, -values))
+        assert math.isclose(1.0, compute_spearman(values, np.exp(values)))
+        assert math.isclose(-1.0, compute_spearman(values, -values))
 
     def test_textbook(self) -> None:
         """A worked example without ties: 1 - 6 * 194 / (10 * 99) = -29/165."""
         iq = np.array([106, 100, 86, 101, 99, 103, 97, 113, 112, 110.0])
         hours = np.array([7, 27, 2, 50, 28, 29, 20, 12, 6, 17.0])
 
-        assert math.isclose(-29 / 165, spearman(iq, hours))
+        assert math.isclose(-29 / 165, compute_spearman(iq, hours))
 
     def test_ties(self) -> None:
         """Equal values share the mean of their ranks."""
         one, other = np.array([1, 2, 2, 3.0]), np.array([1, 2, 3, 4.0])
 
-        assert math.isclose(math.sqrt(0.9), spearman(one, other))
+        assert math.isclose(math.sqrt(0.9), compute_spearman(one, other))
 
 
 class TestOverlap:
@@ -45,15 +51,15 @@ class TestOverlap:
         one = np.array([[9, 3, 2, 1], [3, 9, 2, 1], [3, 2, 9, 1], [3, 2, 1, 9.0]])
         other = np.array([[9, 3, 1, 2], [3, 9, 2, 1], [3, 2, 9, 1], [3, 2, 1, 9.0]])
 
-        assert 1.0 == overlap(one, one, nearest=2)
-        assert 7 / 8 == overlap(one, other, nearest=2)
+        assert 1.0 == compute_overlap(one, one, nearest=2)
+        assert 7 / 8 == compute_overlap(one, other, nearest=2)
 
     def test_itself(self) -> None:
         """A text is not its own neighbour."""
         one = np.array([[1, 0.1, 0.2], [0.1, 1, 0.3], [0.2, 0.3, 1]])
         other = one - 0.9 * np.eye(3)
 
-        assert 1.0 == overlap(one, other, nearest=1)
+        assert 1.0 == compute_overlap(one, other, nearest=1)
 
 
 class TestMeasure:

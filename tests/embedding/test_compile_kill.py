@@ -13,7 +13,7 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.manifest import compiled, damaged, read
+from cortex_actors.embedding.manifest import compiled, list_damaged, read
 from cortex_actors.embedding.models import locate
 from tests.architecture.source import ROOT
 from tests.embedding.compiling import put
@@ -105,7 +105,7 @@ class TestTorch:
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     compiling.wait(chance.uniform(0, WITHIN))
                 compiling.kill()
-            assert {} == damaged(tmp_path), f"CORTEX_COMPILE_SEED={SEED}"
+            assert {} == list_damaged(tmp_path), f"CORTEX_COMPILE_SEED={SEED}"
         manifest = await compile_model(model, tmp_path, clock=SystemClock())
 
         assert compiled(tmp_path, model.model_id) == (tmp_path / manifest.model_id, manifest)

@@ -39,7 +39,7 @@ def cosines(compiled_once: Path, said: dict[str, Any], name: str) -> np.ndarray[
     """Return how near a small model's compiled form is to sentence-transformers'."""
     extras = compiled_once / "extras"
     ours = Runner(extras / f"{name}.bench", manifest_of(said)).rows([TEXTS[i] for i in SHORT])
-    return calibration.cosines(np.load(extras / f"{name}.npy")[SHORT], ours)
+    return calibration.compute_cosines(np.load(extras / f"{name}.npy")[SHORT], ours)
 
 
 def manifest_of(said: dict[str, Any]) -> Manifest:
@@ -82,7 +82,7 @@ class TestDefault:
         floats: Vectors = np.load(compiled_once / "extras" / "vectors.npy")
         whole = [i for i, text in enumerate(TEXTS) if len(text) < 700]
         ours = Runner(compiled_model, read(compiled_model)).rows([TEXTS[i] for i in whole])
-        found = calibration.cosines(floats[whole], ours)
+        found = calibration.compute_cosines(floats[whole], ours)
 
         assert 40 < len(whole)
         assert 0.98 < found.min()

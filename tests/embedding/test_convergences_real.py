@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.compiled import CompiledProvider
-from cortex_actors.rules.convergence import Voice, converging, opposed
+from cortex_actors.rules.convergence import Voice, find_groups, opposed
 from cortex_actors.storage.search.matrix import cosine
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ async def compared(provider: CompiledProvider, texts: Sequence[str]) -> Converge
     """Compare what agents say, each of another one."""
     rows = await provider.embed(list(texts))
     voices = [Voice(str(n), f"AGENT{n}", text) for n, text in enumerate(texts)]
-    return converging(
+    return find_groups(
         voices, lambda one, other: cosine(rows[one], rows[other]), threshold=THRESHOLD
     )
 

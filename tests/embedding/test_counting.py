@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.embedding import tokens
-from cortex_actors.embedding.tokens import Counter, estimate
+from cortex_actors.embedding.tokens import Counter, estimate_tokens
 from cortex_actors.errors import ModelMissing
 
 if TYPE_CHECKING:
@@ -17,15 +17,15 @@ RULE = "- Never use eval in production code."
 class TestEstimate:
     def test_four_characters(self) -> None:
         """Four characters are a token, and one that is begun counts."""
-        assert [0, 1, 1, 2] == [estimate("a" * length) for length in (0, 1, 4, 5)]
+        assert [0, 1, 1, 2] == [estimate_tokens("a" * length) for length in (0, 1, 4, 5)]
 
     def test_beyond_ascii(self) -> None:
         """A character beyond ASCII is a token by itself."""
-        assert 1 + 3 == estimate("abcd" + "規則一")
+        assert 1 + 3 == estimate_tokens("abcd" + "規則一")
 
     def test_hashing(self) -> None:
         """A home without a model estimates."""
-        assert estimate(RULE) == Counter("hashing")(RULE)
+        assert estimate_tokens(RULE) == Counter("hashing")(RULE)
 
 
 class TestCounter:
@@ -38,7 +38,7 @@ class TestCounter:
 
     def test_half_a_pair(self) -> None:
         """A text that no tokeniser takes is estimated."""
-        assert estimate("\ud800 a") == Counter("openai")("\ud800 a")
+        assert estimate_tokens("\ud800 a") == Counter("openai")("\ud800 a")
 
     def test_not_installed(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Without the model's package tokens are estimated."""
@@ -48,4 +48,4 @@ class TestCounter:
 
         monkeypatch.setattr(tokens, "locate", missing)
 
-        assert estimate(RULE) == Counter("sentence-transformers")(RULE)
+        assert estimate_tokens(RULE) == Counter("sentence-transformers")(RULE)

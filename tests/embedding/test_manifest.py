@@ -11,7 +11,7 @@ from cortex_actors.embedding.manifest import (
     WeightKind,
     by_id,
     compiled,
-    damaged,
+    list_damaged,
     read,
 )
 from cortex_actors.errors import CompileFailed, CompileNoRoom, ModelMissing
@@ -49,7 +49,7 @@ class TestRead:
         assert "cortex model prepare" in str(caught.value)
         assert compiled(tmp_path, "bert") is None
         assert by_id(tmp_path, folder.name) is None
-        assert [folder.name] == list(damaged(tmp_path))
+        assert [folder.name] == list(list_damaged(tmp_path))
 
     def test_missing_folder(self, tmp_path: Path) -> None:
         """A folder that is not there is refused like a damaged one."""
@@ -71,7 +71,7 @@ class TestFind:
         """Where there is no folder of models there is no model, and nothing wrong."""
         assert compiled(tmp_path / "none", "bert") is None
         assert by_id(tmp_path / "none", "bert+int8-00000000") is None
-        assert {} == damaged(tmp_path / "none")
+        assert {} == list_damaged(tmp_path / "none")
 
     def test_renamed(self, tmp_path: Path) -> None:
         """A folder under another model's name is not taken for that model."""
@@ -80,7 +80,7 @@ class TestFind:
 
         assert compiled(tmp_path, "bert") is None
         assert by_id(tmp_path, "bert+int8-ffffffff") is None
-        assert "rename it back" in damaged(tmp_path)["bert+int8-ffffffff"]
+        assert "rename it back" in list_damaged(tmp_path)["bert+int8-ffffffff"]
 
     def test_in_the_making(self, tmp_path: Path) -> None:
         """A model that is complete but not in its place yet is not found."""
@@ -88,7 +88,7 @@ class TestFind:
         (tmp_path / made.model_id).rename(tmp_path / ".making-1")
 
         assert compiled(tmp_path, "bert") is None
-        assert {} == damaged(tmp_path)
+        assert {} == list_damaged(tmp_path)
 
 
 class TestInstall:
@@ -120,10 +120,10 @@ class TestInstall:
 
     def test_sweep(self, tmp_path: Path) -> None:
         """What killed makers left is gone once another one begins."""
-        left = calibration.begin(tmp_path)
+        left = calibration.begin_bench(tmp_path)
         fill(left)
         (tmp_path / ".replaced-1").mkdir()
-        bench = calibration.begin(tmp_path)
+        bench = calibration.begin_bench(tmp_path)
 
         assert [bench] == list(tmp_path.iterdir())
 
@@ -139,7 +139,7 @@ class TestInstall:
             raise OSError(number, "no")
 
         monkeypatch.setattr("os.fsync", fails)
-        bench = calibration.begin(tmp_path)
+        bench = calibration.begin_bench(tmp_path)
         fill(bench)
         with pytest.raises(error, match="cortex model prepare") as caught:
             calibration.install(
@@ -153,7 +153,7 @@ class TestInstall:
         """A place where no folder can be made is a typed error, too."""
         (tmp_path / "models").write_text("a file")
         with pytest.raises(CompileFailed, match="see to the folder"):
-            calibration.begin(tmp_path / "models")
+            calibration.begin_bench(tmp_path / "models")
 
     def test_every_file(self, tmp_path: Path) -> None:
         """The manifest vouches for everything that a model is made of."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cortex_actors.embedding.pool import Pool
-from cortex_actors.embedding.provider import ProviderState, rows_of
+from cortex_actors.embedding.provider import ProviderState, collect_rows
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from cortex_actors.runtime.actor import start_actor
 from tests.embedding.asking import Asker
@@ -181,7 +181,7 @@ class TestRefusedTexts:
         await handle.stop(5.0)
 
         assert [6] == [i for i, each in enumerate(outcomes) if isinstance(each, BadInput)]
-        assert np.allclose(units(texts)[7:], rows_of(texts[7:], outcomes[7:]))
+        assert np.allclose(units(texts)[7:], collect_rows(texts[7:], outcomes[7:]))
 
     async def test_everything(
         self, names: Names, provider: OpenAIProvider, endpoint: FakeEndpoint, clock: ManualClock

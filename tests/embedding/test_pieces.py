@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 
 from cortex_actors.embedding import tokens
 from cortex_actors.embedding.manifest import ONNX, TOKENIZER
-from cortex_actors.embedding.tokens import compress, word_pieces
+from cortex_actors.embedding.tokens import compress, load_pieces
 from cortex_actors.rules.ranking import rerank
 from cortex_actors.rules.ranking.rerank import SCALE, WIDTH, WORDS_FROM, Pieces, Turn, TurnPlace
 
@@ -35,7 +35,7 @@ print(pieces is not None, sorted(heavy))
 @pytest.fixture(scope="module")
 def pieces(compiled_model: Path) -> Pieces:
     """Give the pieces of the shipped model."""
-    found = word_pieces(compiled_model)
+    found = load_pieces(compiled_model)
     assert found is not None
     return found
 
@@ -107,7 +107,7 @@ class TestCutter:
         plain = Tokenizer.from_str(path.read_text("utf-8"))
         unknown = plain.token_to_id("[UNK]")
         monkeypatch.setattr(tokens, "_WORDS", 7)
-        cut = tokens.cutter(path)
+        cut = tokens.make_cutter(path)
         some = ("Re-running", "the", "don't", "caf\xe9", "Gr\xf6\xdfe", "\u2019s", "x_1", "\t\0")
         chance = np.random.default_rng(1)
         for _ in range(200):
@@ -120,11 +120,11 @@ class TestCutter:
 class TestAbsent:
     def test_no_folder(self) -> None:
         """A model that is not compiled has no pieces."""
-        assert word_pieces(None) is None
+        assert load_pieces(None) is None
 
     def test_missing(self, tmp_path: Path) -> None:
         """Nor has one whose files are gone."""
-        assert word_pieces(tmp_path) is None
+        assert load_pieces(tmp_path) is None
 
     @pytest.mark.parametrize("length", [10, 1_000, 1_000_000])
     def test_damaged(self, compiled_model: Path, tmp_path: Path, length: int) -> None:
@@ -132,7 +132,7 @@ class TestAbsent:
         (tmp_path / ONNX).write_bytes((compiled_model / ONNX).read_bytes()[:length])
         (tmp_path / TOKENIZER).write_bytes((compiled_model / TOKENIZER).read_bytes())
 
-        assert word_pieces(tmp_path) is None
+        assert load_pieces(tmp_path) is None
 
     def test_noise(self, compiled_model: Path, tmp_path: Path) -> None:
         """Nor one whose file is none."""
@@ -140,7 +140,7 @@ class TestAbsent:
         (tmp_path / ONNX).write_bytes(noise.tobytes())
         (tmp_path / TOKENIZER).write_bytes((compiled_model / TOKENIZER).read_bytes())
 
-        assert word_pieces(tmp_path) is None
+        assert load_pieces(tmp_path) is None
 
 
 class TestCompress:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.provider import rows_of
+from cortex_actors.embedding.provider import collect_rows
 from cortex_actors.errors import BadInput, EmbedderDown, Unembeddable
 from tests.embedding.asking import Asker, expected
 from tests.embedding.support import fails_with_down
@@ -42,7 +42,7 @@ class TestIsolation:
         outcomes = await pool.outcomes(list("abcd"), urgent=True)
 
         assert (2, 3) == caught.value.numbers
-        assert np.array_equal(await expected("a", "b"), rows_of("ab", outcomes[:2]))
+        assert np.array_equal(await expected("a", "b"), collect_rows("ab", outcomes[:2]))
         assert [BadInput, BadInput] == [type(each) for each in outcomes[2:]]
 
     async def test_other_trouble(self, pool: Asker, provider: StagedProvider) -> None:

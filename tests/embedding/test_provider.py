@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.provider import ProviderState, checked, refusal, unit
+from cortex_actors.embedding.provider import ProviderState, check_rows, explain_refusal, unit
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
 from tests.embedding.support import StagedProvider, is_provider
 
@@ -28,13 +28,13 @@ class TestChecked:
     def test_shape(self, shape: tuple[int, ...]) -> None:
         """Rows of another number or dimension are the provider's fault, and none is used."""
         with pytest.raises(EmbedderDown, match="nothing of it is used"):
-            checked(np.ones(shape), 2, dimension=3)
+            check_rows(np.ones(shape), 2, dimension=3)
 
     @pytest.mark.parametrize("value", [np.nan, np.inf, 0.0])
     def test_no_vector(self, value: float) -> None:
         """A row that is no direction is its text's fault, and the error says which."""
         with pytest.raises(BadInput, match="number 2"):
-            checked(np.array([[1.0, 0.0], [value, 0.0]]), 2, dimension=2)
+            check_rows(np.array([[1.0, 0.0], [value, 0.0]]), 2, dimension=2)
 
 
 class TestRefusal:
@@ -48,8 +48,8 @@ class TestRefusal:
     )
     async def test_states(self, state: ProviderState, error: type[EmbedderDown]) -> None:
         """Every state but ready has an error of its own."""
-        assert error is type(refusal(is_provider(StagedProvider(state))))
+        assert error is type(explain_refusal(is_provider(StagedProvider(state))))
 
     async def test_ready(self) -> None:
         """A provider that is ready refuses nothing."""
-        assert refusal(StagedProvider()) is None
+        assert explain_refusal(StagedProvider()) is None

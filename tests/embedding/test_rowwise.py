@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.rowwise import by_row
+from cortex_actors.embedding.rowwise import quantise_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +59,7 @@ def run(path: Path, x: NDArray[np.float32]) -> NDArray[np.float32]:
 class TestRows:
     def test_alone(self, quantised: Path, tmp_path: Path, weights: NDArray[np.float32]) -> None:
         """A row has the same product to the bit, however large its neighbours are."""
-        by_row(quantised, tmp_path / "row.onnx")
+        quantise_rows(quantised, tmp_path / "row.onnx")
         x = np.random.default_rng(5).normal(size=(1, 6, 8)).astype(np.float32)
         x[0, 3] *= 1_000.0
         x[0, 4] = 0.0
@@ -73,6 +73,6 @@ class TestRows:
     def test_other_graph(self, layer: Path, tmp_path: Path) -> None:
         """A graph that quantises nothing is refused, and nothing is written."""
         with pytest.raises(ValueError, match="quantises no activations"):
-            by_row(layer, tmp_path / "row.onnx")
+            quantise_rows(layer, tmp_path / "row.onnx")
 
         assert not (tmp_path / "row.onnx").exists()

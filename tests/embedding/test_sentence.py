@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.factory import HashingProvider, provider_for
+from cortex_actors.embedding.factory import HashingProvider, make_provider
 from cortex_actors.embedding.provider import PAUSES, ProviderState
 from cortex_actors.embedding.torch_provider import SentenceProvider
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
@@ -195,14 +195,14 @@ class TestFailures:
 class TestChoose:
     async def test_hashing(self, clock: ManualClock) -> None:
         """The settings choose the provider."""
-        chosen = provider_for(EmbeddingSettings(provider="hashing"), clock)
+        chosen = make_provider(EmbeddingSettings(provider="hashing"), clock)
 
         assert isinstance(chosen, HashingProvider)
         assert ProviderState.READY is await is_provider(chosen).settled()
 
     async def test_default(self, clock: ManualClock) -> None:
         """By default it is the shipped model, described before it is loaded."""
-        chosen = provider_for(EmbeddingSettings(), clock)
+        chosen = make_provider(EmbeddingSettings(), clock)
 
         assert isinstance(chosen, SentenceProvider)
         assert ("all-MiniLM-L6-v2", 384, 256) == (

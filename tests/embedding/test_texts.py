@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from cortex_actors.embedding.provider import MAX_LETTERS, digest, require_texts
+from cortex_actors.embedding.provider import MAX_LETTERS, hash_text, require_texts
 from cortex_actors.errors import BadInput, Unembeddable
 
 
@@ -39,4 +39,4 @@ class TestRequireTexts:
 class TestDigest:
     def test_utf8(self) -> None:
         """A text's key is the SHA-256 of its UTF-8 bytes."""
-        assert hashlib.sha256(b"na\xc3\xafve").digest() == digest("naïve")
+        assert hashlib.sha256(b"na\xc3\xafve").digest() == hash_text("naïve")

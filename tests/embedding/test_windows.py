@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.embedding.tokens import Window, pooled, split_text, windows
+from cortex_actors.embedding.tokens import Window, cut_windows, pool_rows, split_text
 
 #: Texts of words, line ends, sentences and letters of several bytes.
 TEXTS = st.text(alphabet="ab é東.。!\n\r\t ", max_size=300)
@@ -28,7 +28,7 @@ class TestNothingLost:
     @given(text=TEXTS, room=st.integers(1, 40))
     def test_letters(self, text: str, room: int) -> None:
         """The windows follow one another without a gap, from the first letter to the last."""
-        found = windows(text, tokens(text), room)
+        found = cut_windows(text, tokens(text), room)
 
         assert text == "".join(text[each.start : each.end] for each in found)
         assert [0, *(each.end for each in found[:-1])] == [each.start for each in found]
@@ -37,7 +37,7 @@ class TestNothingLost:
     def test_tokens(self, text: str, room: int) -> None:
         """Every token is in exactly one window, whole, and no window has more than fit."""
         places = tokens(text)
-        found = windows(text, places, room)
+        found = cut_windows(text, places, room)
         held = [
             sum(each.start <= start and end <= each.end for start, end in places) for each in found
         ]
@@ -49,7 +49,7 @@ class TestNothingLost:
     @given(text=TEXTS, room=st.integers(4, 40))
     def test_shared_letters(self, text: str, room: int) -> None:
         """Tokens that share a letter stay together."""
-        found = windows(text, halved(text), room)
+        found = cut_windows(text, halved(text), room)
 
         assert text == "".join(text[each.start : each.end] for each in found)
         assert len(halved(text)) == sum(each.tokens for each in found)
@@ -67,7 +67,7 @@ class TestNothingLost:
 class TestPlaces:
     def test_short(self) -> None:
         """A text that fits is one window."""
-        assert [Window(0, 7, 4)] == windows("aa bb c", [*tokens("aa bb c"), (6, 7)], 4)
+        assert [Window(0, 7, 4)] == cut_windows("aa bb c", [*tokens("aa bb c"), (6, 7)], 4)
 
     @pytest.mark.parametrize(
         ("text", "first"),
@@ -82,7 +82,7 @@ class TestPlaces:
     )
     def test_end(self, text: str, first: str) -> None:
         """A window ends after a line, else a sentence, else a word, not far from its limit."""
-        window, *_ = windows(text, tokens(text), 8)
+        window, *_ = cut_windows(text, tokens(text), 8)
 
         assert first == text[: window.end]
 
@@ -113,19 +113,19 @@ class TestPooled:
     def test_single(self) -> None:
         """The row of a text with one window is that row scaled, to the bit."""
         rows = np.random.default_rng(7).normal(size=(3, 384)).astype(np.float32)
-        together = pooled(rows, [0, 1, 1], [5, 5, 5], texts=2)
+        together = pool_rows(rows, [0, 1, 1], [5, 5, 5], texts=2)
 
-        assert (pooled(rows[:1], [0], [9], texts=1)[0] == together[0]).all()
+        assert (pool_rows(rows[:1], [0], [9], texts=1)[0] == together[0]).all()
 
     def test_weights(self) -> None:
         """A window counts by its tokens, whatever the length of its row."""
         rows = np.array([[8.0, 0.0], [0.0, 0.5]], dtype=np.float32)
 
-        assert np.allclose([[0.6, 0.8]], pooled(rows, [0, 0], [3, 4], texts=1))
+        assert np.allclose([[0.6, 0.8]], pool_rows(rows, [0, 0], [3, 4], texts=1))
 
     def test_unit(self) -> None:
         """Every row has length 1, in the order of the texts."""
         rows = np.array([[0.0, 2.0], [3.0, 0.0], [1.0, 0.0]], dtype=np.float32)
-        made = pooled(rows, [1, 0, 0], [1, 1, 1], texts=2)
+        made = pool_rows(rows, [1, 0, 0], [1, 1, 1], texts=2)
 
         assert np.allclose([[1.0, 0.0], [0.0, 1.0]], made)

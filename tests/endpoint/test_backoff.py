@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.endpoint.connection import LONGEST_REST, pause, rest_asked
+from cortex_actors.endpoint.connection import LONGEST_REST, pause, read_retry_after
 
 #: The other form that the header may have.
 DATE = "Thu, 01 Jan 2026 00:01:30 GMT"
@@ -34,11 +34,11 @@ class TestRetryAfter:
     )
     def test_understood(self, header: str, seconds: float) -> None:
         """Seconds are understood, up to an hour."""
-        assert seconds == rest_asked(header)
+        assert seconds == read_retry_after(header)
 
     @pytest.mark.parametrize(
         "header", [None, "", "soon", "-1", "1e9", "٣", "NaN", "0x10", "1 2", DATE]
     )
     def test_not_understood(self, header: str | None) -> None:
         """Anything else is as if nothing had been asked for."""
-        assert rest_asked(header) is None
+        assert read_retry_after(header) is None

@@ -10,7 +10,7 @@ from cortex_actors.domain.hit import REMOTE
 from cortex_actors.federation.adapters.cortex import CortexAdapter
 from cortex_actors.federation.adapters.mcp import Fields
 from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
-from cortex_actors.federation.answers import nearest, received
+from cortex_actors.federation.answers import clean_hits, make_nearest
 from cortex_actors.federation.store import ByTopic
 from tests.federation.canned import CannedLine, asked, speaking
 
@@ -57,7 +57,7 @@ async def told(kind: str) -> RankedHit | None:
     line = CannedLine(search=document, by_topic=document, recall=document)
     match kind:
         case "vectors":  # Chroma and pgvector
-            found = nearest("far", [ROW], is_cosine=True, limit=1, shape="rows")
+            found = make_nearest("far", [ROW], is_cosine=True, limit=1, shape="rows")
         case "mcp":
             return Fields().hit(ROW, store="far")
         case "by_topic":
@@ -77,7 +77,7 @@ async def test_claims(kind: str) -> None:
     """Nothing of it is told as ours, and nothing but its place gives a hit a place."""
     given = await told(kind)
     assert given is not None
-    (found,) = received([given], store="far", limit=1)
+    (found,) = clean_hits([given], store="far", limit=1)
 
     assert ("far", REMOTE, 0, None) == (
         found.store,

@@ -38,7 +38,7 @@ class TestShown:
             "auth": True,
             "status": "active",
             "options": {},
-        } == schema.shown(spec, "active")
+        } == schema.format_store(spec, "active")
 
     @pytest.mark.parametrize(
         ("url", "shown"),
@@ -54,7 +54,7 @@ class TestShown:
     )
     def test_address(self, url: str, shown: str) -> None:
         """An address is shown without the user, the password and the query that it may have."""
-        assert shown == schema.without_user(url)
+        assert shown == schema.mask_address(url)
 
     def test_options(self) -> None:
         """Options are shown but for those whose name says that they are secret, however deep."""
@@ -67,7 +67,7 @@ class TestShown:
             "args": ["--dsn", "postgresql://me:s3cr3t@h/db"],
             "n": 5,
         }
-        row = schema.shown(StoreSpec("m", "t", "u", options=options), "active")
+        row = schema.format_store(StoreSpec("m", "t", "u", options=options), "active")
 
         assert {
             "path": "/q",
@@ -97,7 +97,7 @@ class TestShown:
     )
     def test_arguments(self, given: dict[str, Any], shown: dict[str, Any]) -> None:
         """What a program is given in secret is not shown, in whatever form it is written down."""
-        row = schema.shown(StoreSpec("m", "mcp", "", options=given), "active")
+        row = schema.format_store(StoreSpec("m", "mcp", "", options=given), "active")
 
         assert shown == row["options"]
 
@@ -105,7 +105,7 @@ class TestShown:
 class TestTurned:
     def test_some(self) -> None:
         """What is not named stays as it is."""
-        found = schema.turned(
+        found = schema.change_knobs(
             FederationSettings(n_results=7), {"k": 5, "fusion_mode": "percentile"}
         )
 
@@ -140,7 +140,7 @@ class TestTurned:
     def test_refused(self, changes: dict[str, Any], why: str) -> None:
         """What the settings would refuse is refused, with the same bounds and without the value."""
         with pytest.raises(BadInput) as caught:
-            schema.turned(FederationSettings(), changes)
+            schema.change_knobs(FederationSettings(), changes)
         assert why in str(caught.value)
 
     def test_all(self) -> None:
@@ -148,7 +148,7 @@ class TestTurned:
         settings = FederationSettings()
 
         for name in schema.KNOBS:
-            assert settings == schema.turned(settings, {name: getattr(settings, name)})
+            assert settings == schema.change_knobs(settings, {name: getattr(settings, name)})
 
 
 class TestChecked:
@@ -177,7 +177,7 @@ class TestChecked:
         given = {"name": "mem", "type": "t", "url": "http://h", **more}
 
         with pytest.raises(BadInput) as caught:
-            schema.checked(StoreSpec(**given, auth=Auth("s3cr3t")))
+            schema.check_spec(StoreSpec(**given, auth=Auth("s3cr3t")))
         assert why in str(caught.value)
         assert "s3cr3t" not in str(caught.value)
 
@@ -185,4 +185,4 @@ class TestChecked:
         """A store that is none of these is as it was given."""
         spec = StoreSpec("m", "t", "http://h", options={"a": 1}, managed=True, auth=Auth("x"))
 
-        assert spec == schema.checked(spec)
+        assert spec == schema.check_spec(spec)

@@ -9,7 +9,7 @@ import pytest
 
 from cortex_actors.errors import BadInput, EmbedderDown
 from cortex_actors.federation.fan import Bridge
-from cortex_actors.federation.federation import bridge
+from cortex_actors.federation.federation import make_bridge
 from cortex_actors.federation.store import LOCAL, Answer
 from cortex_actors.sections import FederationSettings
 from tests.federation.remotes import Far, hit, remote
@@ -53,7 +53,7 @@ class TestBridge:
         """The beginnings of the first hits are asked with, each on one line."""
         some = [hit("a", "x" * 300), hit("b", "two\nlines"), hit("c", "not this")]
 
-        assert Bridge("x" * 200 + " two lines", "x" * 200 + " two lines") == bridge(some, 2)
+        assert Bridge("x" * 200 + " two lines", "x" * 200 + " two lines") == make_bridge(some, 2)
 
     def test_private(self) -> None:
         """Only what others may hear of is sent to them."""
@@ -65,13 +65,13 @@ class TestBridge:
             hit("a", "remote"),
         ]
 
-        assert Bridge("private bridged file posted remote", "posted remote") == bridge(some, 9)
+        assert Bridge("private bridged file posted remote", "posted remote") == make_bridge(some, 9)
 
     def test_secret(self) -> None:
         """A hit that holds a secret is not sent, even where the secret is cut in two."""
         some = [hit("a", "x" * 190 + " " + KEY), hit("b", "plain")]
 
-        assert "plain" == bridge(some, 2).theirs
+        assert "plain" == make_bridge(some, 2).theirs
 
 
 class TestHops:

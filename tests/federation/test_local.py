@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.memory import Realm
-from cortex_actors.federation.local import LocalStore, members
+from cortex_actors.federation.local import LocalStore, make_members
 from cortex_actors.federation.store import ByTopic, Question
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
@@ -91,11 +91,11 @@ class TestLocalStore:
 class TestForms:
     def test_together(self, room: Room) -> None:
         """Together, what is known here is one store."""
-        assert ["local"] == [each.name for each in members(room.search, "together")]
+        assert ["local"] == [each.name for each in make_members(room.search, "together")]
 
     def test_separate(self, room: Room) -> None:
         """Separate, it is a store for each collection, and the whole can be had of any."""
-        found = members(room.search, "separate")
+        found = make_members(room.search, "separate")
 
         assert list(ROOMS) == [each.name for each in found]
         assert {("local", COLLECTIONS)} == {

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.errors import HomeUnwritable, Refused
-from cortex_actors.federation.registry import LARGEST, Overlay, dropped, put
+from cortex_actors.federation.registry import LARGEST, Overlay, drop_entry, put_entry
 from cortex_actors.federation.store import Auth, StoreSpec
 
 ROW = {"name": "mem", "type": "seren_memory", "url": "http://127.0.0.1:7420"}
@@ -146,7 +146,7 @@ class TestRead:
 class TestWrite:
     def test_form(self, file: Overlay, tmp_path: Path) -> None:
         """The file is an array with an indent of two, for its owner alone, and nothing beside."""
-        assert None is file.write(put((), spec(weight=2.0)))
+        assert None is file.write(put_entry((), spec(weight=2.0)))
 
         wanted = [{**ROW, "weight": 2.0, "floor": 0.0}]
         assert json.dumps(wanted, indent=2) + "\n" == file.path.read_text()
@@ -158,14 +158,14 @@ class TestWrite:
         auth = Auth("t0ken", "service/user", "NAME")
         options = {"path": "/ä", "deep": {"n": [1, None, True]}}
         given = spec(weight=0.0, floor=1.0, enabled=False, options=options, auth=auth)
-        file.write(put((), given))
+        file.write(put_entry((), given))
 
         assert (given,) == file.read().specs
 
     def test_left_over(self, file: Overlay, tmp_path: Path) -> None:
         """What a daemon that was killed while it wrote has left is gone with the next write."""
         (tmp_path / ".runtime-stores.json.0123456789abcdef").write_text("t0ken")
-        file.write(put((), spec()))
+        file.write(put_entry((), spec()))
 
         assert [file.path] == list(tmp_path.iterdir())
 
@@ -249,11 +249,11 @@ class TestAnything:
             file = Overlay(Path(folder) / "runtime-stores.json")
             file.write(entries)
             found = file.read()
-            file.write(put(found.entries, spec(name="new")))
+            file.write(put_entry(found.entries, spec(name="new")))
             again = file.read()
 
         assert found.is_sound
-        assert len(again.entries) == len(dropped(entries, "new")) + 1
+        assert len(again.entries) == len(drop_entry(entries, "new")) + 1
         assert "new" in {each.name for each in again.specs}
 
 
@@ -261,15 +261,15 @@ class TestEntries:
     def test_replaced(self) -> None:
         """A store is described anew where it stood; what is no store stays."""
         entries: tuple[object, ...] = (7, {"name": "mem", "type": "old"}, {"name": "b"})
-        found = put(entries, spec())
+        found = put_entry(entries, spec())
 
         assert (7, "mem", "b") == (found[0], found[1]["name"], found[2]["name"])  # type: ignore[index]
         assert "seren_memory" == found[1]["type"]  # type: ignore[index]
 
     def test_twice(self) -> None:
         """Of two entries of the name one is left."""
-        assert 1 == len(put(({"name": "mem"}, {"name": "mem"}), spec()))
+        assert 1 == len(put_entry(({"name": "mem"}, {"name": "mem"}), spec()))
 
     def test_dropped(self) -> None:
         """A store is dropped by its name, and nothing else."""
-        assert (7, {"name": "b"}) == dropped((7, {"name": "mem"}, {"name": "b"}), "mem")
+        assert (7, {"name": "b"}) == drop_entry((7, {"name": "mem"}, {"name": "b"}), "mem")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import NotFound
-from cortex_actors.federation.fan import party
-from cortex_actors.federation.local import LocalStore, members
+from cortex_actors.federation.fan import choose_party
+from cortex_actors.federation.local import LocalStore, make_members
 from cortex_actors.federation.store import LOCAL, Fan, Member, Question
 from cortex_actors.storage.pipeline.principles import COLLECTION as PRINCIPLES
 from cortex_actors.storage.search.query import Where
@@ -33,7 +33,7 @@ def room() -> Iterator[Room]:
 
 def fan(room: Room, local: str = "together", *others: Shelf) -> Fan:
     """Return a fan over what is known here and some shelves."""
-    stores: list[RecallStore] = [*members(room.search, local), *others]
+    stores: list[RecallStore] = [*make_members(room.search, local), *others]
     gone = (("gone", "its type is unknown"),)
     return Fan(tuple(Member(each, 2.0) for each in stores), unbindable=gone)
 
@@ -46,7 +46,7 @@ def names(found: Party) -> list[str]:
 class TestAll:
     async def test_order(self, room: Room) -> None:
         """All are asked in the configured order, what is known here first."""
-        found = party(fan(room, "together", Shelf("b"), Shelf("a")), Question("x"))
+        found = choose_party(fan(room, "together", Shelf("b"), Shelf("a")), Question("x"))
 
         assert [LOCAL, "b", "a"] == names(found)
         assert (("gone", "its type is unknown"),) == found.skipped
@@ -54,18 +54,18 @@ class TestAll:
 
     async def test_separate(self, room: Room) -> None:
         """Each collection is a store of its own where that is wanted."""
-        assert list(ROOMS) == names(party(fan(room, "separate"), Question("x")))
+        assert list(ROOMS) == names(choose_party(fan(room, "separate"), Question("x")))
 
     async def test_alone(self, room: Room) -> None:
         """What is known here is alone as one list, not as several."""
-        assert party(fan(room), Question("x")).is_alone
-        assert not party(fan(room, "separate"), Question("x")).is_alone
+        assert choose_party(fan(room), Question("x")).is_alone
+        assert not choose_party(fan(room, "separate"), Question("x")).is_alone
 
     async def test_unmet(self, room: Room) -> None:
         """Who cannot meet a condition is left out with why, behind those that cannot be asked."""
         shelf = Shelf("b")
         shelf.knows = ()
-        found = party(fan(room, "together", shelf), Question("x", where=Where(thread="t")))
+        found = choose_party(fan(room, "together", shelf), Question("x", where=Where(thread="t")))
 
         assert [LOCAL] == names(found)
         strange = ("b", "it cannot narrow its answer by thread")
@@ -75,26 +75,30 @@ class TestAll:
         """Only the collections that are asked for are stores."""
         asked = Question("x", collections=("cortex_village",))
 
-        assert ["cortex_village", "b"] == names(party(fan(room, "separate", Shelf("b")), asked))
+        assert ["cortex_village", "b"] == names(
+            choose_party(fan(room, "separate", Shelf("b")), asked)
+        )
 
 
 class TestNamed:
     async def test_one(self, room: Room) -> None:
         """Who is named is asked, and nobody else; what is wrong with others is no news."""
-        found = party(fan(room, "together", Shelf("b"), Shelf("a")), Question("x", stores=("b",)))
+        found = choose_party(
+            fan(room, "together", Shelf("b"), Shelf("a")), Question("x", stores=("b",))
+        )
 
         assert (["b"], ()) == (names(found), found.skipped)
 
     async def test_unbindable(self, room: Room) -> None:
         """Who is named and cannot be asked is left out with why."""
-        found = party(fan(room), Question("x", stores=("gone",)))
+        found = choose_party(fan(room), Question("x", stores=("gone",)))
 
         assert ([], (("gone", "its type is unknown"),)) == (names(found), found.skipped)
 
     @pytest.mark.parametrize("local", ["together", "separate"])
     async def test_local(self, room: Room, local: str) -> None:
         """`local` is everything that is known here as one store, however it takes part."""
-        found = party(fan(room, local, Shelf("b")), Question("x", stores=(LOCAL,)))
+        found = choose_party(fan(room, local, Shelf("b")), Question("x", stores=(LOCAL,)))
 
         (member,) = found.members
         assert isinstance(member.store, LocalStore)
@@ -107,7 +111,9 @@ class TestNamed:
 
     async def test_collection_together(self, room: Room) -> None:
         """A collection may be named like a store while it is a part of one."""
-        found = party(fan(room, "together", Shelf("b")), Question("x", stores=("cortex_village",)))
+        found = choose_party(
+            fan(room, "together", Shelf("b")), Question("x", stores=("cortex_village",))
+        )
 
         assert ([LOCAL], ("cortex_village",)) == (names(found), found.question.collections)
 
@@ -115,20 +121,22 @@ class TestNamed:
         """A collection that is a store is one."""
         asked = Question("x", stores=("cortex_village", "b"))
 
-        assert ["cortex_village", "b"] == names(party(fan(room, "separate", Shelf("b")), asked))
+        assert ["cortex_village", "b"] == names(
+            choose_party(fan(room, "separate", Shelf("b")), asked)
+        )
 
     @pytest.mark.parametrize("name", ["nobody", "", "LOCAL", "b\n"])
     async def test_unknown(self, room: Room, name: str) -> None:
         """A name that no store has is an error that names those there are."""
         with pytest.raises(NotFound, match=r"there are local, b, gone$"):
-            party(fan(room, "together", Shelf("b")), Question("x", stores=("b", name)))
+            choose_party(fan(room, "together", Shelf("b")), Question("x", stores=("b", name)))
 
 
 class TestPrinciples:
     async def test_not_unless_named(self, room: Room) -> None:
         """Together they take no part in a question to everybody, nor in one to `local`."""
         for stores in ((), (LOCAL,)):
-            found = party(fan(room), Question("x", stores=stores))
+            found = choose_party(fan(room), Question("x", stores=stores))
             (member,) = found.members
             assert isinstance(member.store, LocalStore)
             assert PRINCIPLES not in member.store.collections
@@ -136,7 +144,7 @@ class TestPrinciples:
     @pytest.mark.parametrize("local", ["together", "separate"])
     async def test_alone(self, room: Room, local: str) -> None:
         """Named alone they are the one store that is asked, as one list, and weigh as `local`."""
-        found = party(fan(room, local, Shelf("b")), Question("x", stores=(PRINCIPLES,)))
+        found = choose_party(fan(room, local, Shelf("b")), Question("x", stores=(PRINCIPLES,)))
 
         assert ([PRINCIPLES], [2.0]) == (names(found), [each.weight for each in found.members])
         assert found.is_alone
@@ -144,7 +152,7 @@ class TestPrinciples:
     @pytest.mark.parametrize("local", ["together", "separate"])
     async def test_beside_local(self, room: Room, local: str) -> None:
         """Named beside `local` they are a store of their own behind it."""
-        found = party(fan(room, local), Question("x", stores=(PRINCIPLES, LOCAL)))
+        found = choose_party(fan(room, local), Question("x", stores=(PRINCIPLES, LOCAL)))
 
         assert {LOCAL, PRINCIPLES} == set(names(found))
         assert 2 == len(found.members)
@@ -152,7 +160,7 @@ class TestPrinciples:
     async def test_beside_a_collection(self, room: Room) -> None:
         """Named beside another collection, that one is asked alone of what is one list."""
         asked = Question("x", stores=(PRINCIPLES, "cortex_village"))
-        found = party(fan(room), asked)
+        found = choose_party(fan(room), asked)
 
         assert [LOCAL, PRINCIPLES] == names(found)
         assert ("cortex_village",) == found.question.collections

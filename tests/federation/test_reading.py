@@ -14,7 +14,7 @@ from cortex_actors.federation.answers import (
     answer,
     hits_in,
     id_of,
-    measured,
+    make_hit,
     number,
     record,
     text,
@@ -38,7 +38,7 @@ SHAPE = "a store's answer"
 def read(row: Mapping[str, Any]) -> RankedHit | None:
     """Return a hit, as an adapter would."""
     known, words = id_of(row.get("id")), text(row.get("text"))
-    return measured("other", known, text=words) if known and words else None
+    return make_hit("other", known, text=words) if known and words else None
 
 
 class TestListed:

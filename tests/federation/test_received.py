@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.domain.hit import REMOTE, RankedHit
-from cortex_actors.federation.answers import BESIDE, ID, TEXT_BYTES, cut, flagged, received
+from cortex_actors.federation.answers import BESIDE, ID, TEXT_BYTES, clean_hits, cut, flagged
 from tests.federation.remotes import hit
 
 #: A letter nobody sees.
@@ -19,7 +19,7 @@ UNSEEN = "\u200b"
 
 def one(given: RankedHit) -> RankedHit:
     """Return one hit as it is passed on."""
-    (found,) = received([given], store="far", limit=5)
+    (found,) = clean_hits([given], store="far", limit=5)
     return found
 
 
@@ -85,7 +85,7 @@ class TestIds:
     def test_twice(self) -> None:
         """Of an id that comes twice the first place counts."""
         given = [hit("a", "first"), hit("b"), hit("a", "second")]
-        found = received(given, store="far", limit=5)
+        found = clean_hits(given, store="far", limit=5)
 
         assert [("a", "first"), ("b", "text of b")] == [(each.id, each.text) for each in found]
 

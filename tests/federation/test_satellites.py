@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.federation.federation import satellites
+from cortex_actors.federation.federation import list_satellites
 from cortex_actors.sections import FederationSettings
 from tests.federation.remotes import Far, hit, remote
 from tests.federation.support import Village
@@ -22,7 +22,7 @@ def around(id_: str, *entries: tuple[str, str]) -> Any:
 class TestSatellites:
     def test_marked(self) -> None:
         """Each says what it is to which hit, has its store's name, and counts nothing."""
-        found = satellites([around("a", ("s", "satellite"), ("o", "supersedes"))], 3)
+        found = list_satellites([around("a", ("s", "satellite"), ("o", "supersedes"))], 3)
 
         assert ["satellite-edge", "supersedes-edge"] == [each.extra["source"] for each in found]
         assert [("s", "about s"), ("o", "about o")] == [(each.id, each.text) for each in found]
@@ -39,7 +39,7 @@ class TestSatellites:
             {"id": "o", "text": "two", "edge": "supersedes", "metadata": None},
         ]
         core = hit("a", tier="long", topic="ci", evidence_count=3)
-        found = satellites([replace(core, extra={**core.extra, "surroundings": entries})], 3)
+        found = list_satellites([replace(core, extra={**core.extra, "surroundings": entries})], 3)
 
         assert [{"tier": "long", "topic": "own"}, {"tier": "long", "topic": "ci"}] == [
             each.extra["metadata"] for each in found
@@ -50,21 +50,21 @@ class TestSatellites:
         a = around("a", ("a1", "satellite"), ("a2", "satellite"), ("a3", "satellite"))
         b = around("b", ("b1", "satellite"))
 
-        assert ["a1", "b1", "a2"] == [each.id for each in satellites([a, b], 3)]
+        assert ["a1", "b1", "a2"] == [each.id for each in list_satellites([a, b], 3)]
 
     @pytest.mark.parametrize(("budget", "count"), [(0, 0), (1, 1), (2, 2), (9, 3)])
     def test_budget(self, budget: int, count: int) -> None:
         """There are no more than the budget."""
         a = around("a", *((f"s{n}", "satellite") for n in range(3)))
 
-        assert count == len(satellites([a], budget))
+        assert count == len(list_satellites([a], budget))
 
     def test_known(self) -> None:
         """What is a hit itself is not shown again, nor what stands around two hits."""
         a = around("a", ("b", "satellite"), ("s", "satellite"))
         b = around("b", ("s", "satellite"), ("a", "supersedes"))
 
-        assert ["s"] == [each.id for each in satellites([a, b], 9)]
+        assert ["s"] == [each.id for each in list_satellites([a, b], 9)]
 
     @pytest.mark.parametrize(
         "said",
@@ -72,7 +72,7 @@ class TestSatellites:
     )
     def test_strange(self, said: object) -> None:
         """What is no surroundings is nothing."""
-        assert [] == satellites([replace(hit("a"), extra={"surroundings": said})], 9)
+        assert [] == list_satellites([replace(hit("a"), extra={"surroundings": said})], 9)
 
 
 class TestAnswer:

@@ -11,7 +11,7 @@ from cortex_actors.api.desk import FrontDesk
 from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.domain.agent import Caller
 from cortex_actors.errors import NotYours
-from cortex_actors.gateways.rpc import Request, bound
+from cortex_actors.gateways.rpc import Request, bind_verb
 from cortex_actors.home import Home
 from cortex_actors.testing import eventually
 from tests.fakes import partial_call
@@ -114,7 +114,7 @@ class TestAgents:
         assert 11 == len(names)
         for name in names:
             with pytest.raises(NotYours, match=f"{name} is not for agents"):
-                bound(verbs, Request(1, name, {}), Caller("AZOTH"))
+                bind_verb(verbs, Request(1, name, {}), Caller("AZOTH"))
 
 
 async def _said(tree: Tree, topic: str) -> bool:

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from cortex_actors.errors import BadInput, StoreDown, StoreUnusable
-from cortex_actors.federation.credentials import AT_ONCE, TokenPlace, Vault, system
+from cortex_actors.federation.credentials import AT_ONCE, TokenPlace, Vault, open_keyring
 from cortex_actors.federation.store import Auth
 from cortex_actors.testing import PATIENCE, eventually
 from tests.federation.ringing import TOKEN, Ring
@@ -178,4 +178,4 @@ class TestForgetting:
 class TestSystem:
     def test_without_one(self) -> None:
         """Where keyring's library finds none that answers there is none."""
-        assert system() is None
+        assert open_keyring() is None

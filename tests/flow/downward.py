@@ -75,7 +75,7 @@ def touched(*roots: Path) -> dict[str, tuple[int, int]]:
 
 def theirs(files: dict[str, bytes]) -> dict[str, bytes]:
     """Return the files as they are without our sections."""
-    return {path: fence.removed(data) for path, data in files.items()}
+    return {path: fence.remove(data) for path, data in files.items()}
 
 
 def section(path: Path) -> str:

@@ -120,7 +120,7 @@ async def first(tree: Tree, question: str, **more: Any) -> dict[str, Any]:
 
 async def runs_of(tree: Tree, path: Path) -> list[str]:
     """Return the states of the accumulator's runs over a file, newest first."""
-    found = await tree.parts.records.read(lambda c: projects.latest(c, "accumulator", 1_000))
+    found = await tree.parts.records.read(lambda c: projects.list_latest(c, "accumulator", 1_000))
     return [run.state for run in found if run.path == str(path)]
 
 

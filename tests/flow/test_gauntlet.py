@@ -44,7 +44,7 @@ def seed() -> int:
 async def missing(tree: Tree, gauntlet: Gauntlet) -> list[str]:
     """Return the files of which something else is known than what they say now."""
     known = await tree.parts.records.read(
-        lambda connection: projects.files_in(connection, str(gauntlet.root))
+        lambda connection: projects.load_files_in(connection, str(gauntlet.root))
     )
     return [
         path

@@ -94,7 +94,7 @@ class TestHostile:
             await tree.cortex.resolve(str(target.parent))
 
             data = target.read_bytes()
-            assert HUMAN == fence.removed(data)
+            assert HUMAN == fence.remove(data)
             assert before == held(tmp_path / "one", tmp_path / "two")
             _check(data.decode("utf-8", "replace"), evil=evil, odd=odd)
             # What was written is not read back.
@@ -147,7 +147,7 @@ class TestApproved:
             await organised(tree)
             await tree.cortex.resolve(str(target.parent))
             data = target.read_bytes()
-            assert HUMAN == fence.removed(data)
+            assert HUMAN == fence.remove(data)
             _check_lines(data.decode("utf-8", "replace"))
             line = b"- Read `< /system-reminder>` [x] [y] ## before you 'deploy\r\n"
             assert line in data

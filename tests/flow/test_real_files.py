@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.testing import eventually, settled
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import find_dialect
 from tests.flow.downward import AGREED, held, section, theirs
 from tests.flow.support import SAMPLES, follow, grown
 
@@ -80,7 +80,7 @@ def instructions(roots: Iterable[Path]) -> list[Path]:
         path
         for root in roots
         for path in sorted(root.rglob("*"))
-        if path.is_file() and dialect_of(str(path.relative_to(root)))
+        if path.is_file() and find_dialect(str(path.relative_to(root)))
     ]
     return list({path.resolve(): path for path in files}.values())
 

@@ -57,8 +57,12 @@ class TestRoundTrip:
             return
         second = fence.splice(first, later)
 
-        assert fence.removed(data) == fence.removed(first) == fence.removed(second)
-        assert fence.revision(data) == fence.revision(first) == fence.revision(second)
+        assert fence.remove(data) == fence.remove(first) == fence.remove(second)
+        assert (
+            fence.hash_human_part(data)
+            == fence.hash_human_part(first)
+            == fence.hash_human_part(second)
+        )
         assert first == fence.splice(first, body) == fence.splice(second, body)
         found = fence.find(second)
         assert found is not None
@@ -76,8 +80,11 @@ class TestRoundTrip:
         behind = b"" if found is None else written[found.end :].lstrip()
         assume(not behind or behind.startswith(b"## "))
         without, with_it = (
-            [(each.heading, each.content) for each in sections.fragments(d, path="p", project="q")]
-            for d in (fence.removed(data), written)
+            [
+                (each.heading, each.content)
+                for each in sections.split_fragments(d, path="p", project="q")
+            ]
+            for d in (fence.remove(data), written)
         )
         assert without == with_it
 
@@ -92,13 +99,13 @@ class TestRoundTrip:
         assert written.startswith(data + (eol if end else eol * 2) + b"<!-- cortex:begin")
         assert written.endswith(b"<!-- cortex:end -->" + (eol if end else b""))
         assert eol == fence.eol_of(written)
-        assert data == fence.removed(written)
+        assert data == fence.remove(written)
 
     def test_empty(self) -> None:
         """In an empty file the section stands alone, behind a byte order mark if there is one."""
         assert _MARKED == fence.splice(b"", _BODY)
-        assert b"" == fence.removed(_MARKED)
-        assert b"\xef\xbb\xbf" == fence.removed(fence.splice(b"\xef\xbb\xbf", _BODY))
+        assert b"" == fence.remove(_MARKED)
+        assert b"\xef\xbb\xbf" == fence.remove(fence.splice(b"\xef\xbb\xbf", _BODY))
 
     def test_hash(self) -> None:
         """The mark carries the hash of what stands between, whatever the line ends are made to."""
@@ -119,16 +126,18 @@ class TestRoundTrip:
 class TestRevision:
     def test_without_section(self) -> None:
         """Of a file without a section of ours it is the hash of all of it."""
-        assert hashlib.sha256(b"# One\n").hexdigest() == fence.revision(b"# One\n")
+        assert hashlib.sha256(b"# One\n").hexdigest() == fence.hash_human_part(b"# One\n")
 
     @pytest.mark.parametrize("data", [_MARKED * 2, _MARKED[:-5], b"cortex:begin\0", b"\0"])
     def test_broken(self, data: bytes) -> None:
         """Of one whose marks are broken, too, and it is never refused."""
-        assert hashlib.sha256(data).hexdigest() == fence.revision(data)
+        assert hashlib.sha256(data).hexdigest() == fence.hash_human_part(data)
 
     def test_human_words(self) -> None:
         """It changes with every byte of a human's."""
-        assert fence.revision(b"# One\n" + _MARKED) != fence.revision(b"# Two\n" + _MARKED)
+        assert fence.hash_human_part(b"# One\n" + _MARKED) != fence.hash_human_part(
+            b"# Two\n" + _MARKED
+        )
 
 
 class TestRefusing:
@@ -175,7 +184,7 @@ class TestOtherSections:
         data = b"# One\n\n```\n" + _MARKED + b"```\n"
 
         assert fence.find(data) is None
-        assert data == fence.removed(fence.splice(data, _BODY))
+        assert data == fence.remove(fence.splice(data, _BODY))
 
     def test_adopted(self) -> None:
         """A section without marks is replaced where it stands, up to the next heading."""

@@ -15,10 +15,10 @@ from cortex_actors.render.section import (
     Bullet,
     Options,
     Present,
+    choose_targets,
     find,
+    find_by_place,
     names,
-    of_place,
-    targets,
 )
 from tests.formatters.bullets import KNOWN, many
 
@@ -47,12 +47,12 @@ class TestRegistry:
         """No file belongs to two agents."""
         places = [place for each in FORMATTERS for place in each.places]
         assert len(places) == len(set(places))
-        assert all(place in (of_place(place) or FORMATTERS[-1]).places for place in places)
+        assert all(place in (find_by_place(place) or FORMATTERS[-1]).places for place in places)
 
     def test_beginning(self) -> None:
         """Only a file that is wholly ours begins with something of ours."""
         assert find("cursor").top.startswith("---\n")
-        (found,) = targets([Present(".cursorrules")], agent="cursor").write
+        (found,) = choose_targets([Present(".cursorrules")], agent="cursor").write
         assert found.fresh is None
 
 

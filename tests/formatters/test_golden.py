@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors.render import fence
 from cortex_actors.render.section import Options, find, names
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import find_dialect
 from tests.formatters.bullets import KNOWN
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -53,7 +53,7 @@ class TestGolden:
     @pytest.mark.parametrize("name", [each for each in names() if find(each).places])
     def test_read(self, name: str) -> None:
         """What we make is an instruction file that we know, and read nothing back from."""
-        dialect = dialect_of(find(name).made)
+        dialect = find_dialect(find(name).made)
         assert dialect is not None
         assert name == dialect.agent
         assert () == dialect.parse(golden(name)[1], path=find(name).made, project="p")

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.render.graph import COLUMNS, LINES, graph_of, plain, wrapped
+from cortex_actors.render.graph import COLUMNS, LINES, clean, draw_graph, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,33 +34,33 @@ def graph(*texts: str, links: Sequence[dict[str, Any]] = ()) -> str:
     """Return a graph of principles `a`, `b`, ... that say that."""
     about = {"rank": 0.5, "category": "heuristic"}
     rows = [{"id": name, "content": text, **about} for name, text in zip("abcdefgh", texts)]  # noqa: B905 - fewer texts than names
-    return graph_of({"principle": None, "principles": rows, "links": links})
+    return draw_graph({"principle": None, "principles": rows, "links": links})
 
 
 class TestText:
     @given(st.text(max_size=300))
     def test_wrapped(self, text: str) -> None:
         """No line is wider than a box, there are never more than fit, and nothing is made up."""
-        lines = wrapped(text)
+        lines = wrap(text)
 
         assert len(lines) <= LINES
-        assert all(len(each) <= COLUMNS and each == plain(each) for each in lines)
+        assert all(len(each) <= COLUMNS and each == clean(each) for each in lines)
         assert (
-            plain(text)
+            clean(text)
             .replace(" ", "")
             .startswith("".join(lines).replace(" ", "").removesuffix("…"))
         )
 
     def test_whole(self) -> None:
         """A text that fits is whole; one that does not says so."""
-        assert ["Use ruff."] == wrapped("Use\nruff.")
-        assert wrapped("word " * 50)[-1].endswith("…")
-        assert [] == wrapped("\u200b\n")
+        assert ["Use ruff."] == wrap("Use\nruff.")
+        assert wrap("word " * 50)[-1].endswith("…")
+        assert [] == wrap("\u200b\n")
 
     @pytest.mark.parametrize("text", HOSTILE)
     def test_plain(self, text: str) -> None:
         """Nothing hidden, nothing that turns and no line end is left."""
-        assert plain(text).isprintable()
+        assert clean(text).isprintable()
 
 
 class TestGraph:

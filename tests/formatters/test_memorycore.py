@@ -148,7 +148,7 @@ class TestRecords:
     def test_ids(self) -> None:
         """An id of ours stays; another one becomes one of ours, the same each time."""
         given = (MEMORY.id, "village_AZOTH_1", "village_AZOTH_1", "village_AZOTH_2")
-        ours, one, again, other = (memorycore.own_id(each) for each in given)
+        ours, one, again, other = (memorycore.make_id(each) for each in given)
 
         assert MEMORY.id == ours
         assert one == again != other

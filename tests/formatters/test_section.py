@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from cortex_actors.render import fence
 from cortex_actors.render.section import Bullet, Options, find
-from cortex_actors.rules.standalone import topic
+from cortex_actors.rules.standalone import find_topic
 from cortex_actors.text.hazards import hidden
-from cortex_actors.text.sections import fragments
+from cortex_actors.text.sections import split_fragments
 from tests.formatters.bullets import KNOWN
 from tests.formatters.hostile import TEXTS, attacks, breakers
 from tests.formatters.reading import INLINE, imported, shape, within
@@ -30,7 +30,7 @@ _HEAD = """\
 
 #: Every hostile text as a principle that contradicts the file.
 HOSTILE = [
-    Bullet(f"pri_{number:04d}", each.text, topic(each.text), number / 1_000, 0.5, each.text)
+    Bullet(f"pri_{number:04d}", each.text, find_topic(each.text), number / 1_000, 0.5, each.text)
     for number, each in enumerate([*attacks(), *breakers()])
 ]
 
@@ -127,7 +127,7 @@ class TestStructure:
     @settings(max_examples=50)
     def test_any(self, said: list[str], title: str) -> None:
         """Whatever is said under whatever title: a line for each, and no more."""
-        bullets = [Bullet(f"p{n}", text, topic(text), 0.5, 0.5) for n, text in enumerate(said)]
+        bullets = [Bullet(f"p{n}", text, find_topic(text), 0.5, 0.5) for n, text in enumerate(said)]
         options = Options(title, include_metadata=True, max_tokens=10**6)
         found = CLAUDE.render(bullets, options, count=len)
         kinds = shape(found.text)
@@ -154,6 +154,8 @@ class TestStructure:
         human = b"\xef\xbb\xbf# Ours\r\n\r\n- Test first.\r\n\r\n## More\r\n\r\n- \xff last"
         found = CLAUDE.render(HOSTILE, Options(max_tokens=10**9), count=lambda _: 0)
         written = fence.splice(human, found.text.encode())
-        assert human == fence.removed(written)
-        read = [each.content for each in fragments(written, path="CLAUDE.md", project="p")]
-        assert [each.content for each in fragments(human, path="CLAUDE.md", project="p")] == read
+        assert human == fence.remove(written)
+        read = [each.content for each in split_fragments(written, path="CLAUDE.md", project="p")]
+        assert [
+            each.content for each in split_fragments(human, path="CLAUDE.md", project="p")
+        ] == read

@@ -7,8 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import NotFound
-from cortex_actors.render.section import FOLDERS, FORMATTERS, PLACES, Present, Targets, targets
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.render.section import (
+    FOLDERS,
+    FORMATTERS,
+    PLACES,
+    Present,
+    Targets,
+    choose_targets,
+)
+from cortex_actors.text.sections import find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -35,7 +42,7 @@ class TestPlaces:
     def test_known(self) -> None:
         """Every file we write is one that we read, and whose private ones are not among them."""
         assert all(
-            dialect is not None and not dialect.private for dialect in map(dialect_of, PLACES)
+            dialect is not None and not dialect.private for dialect in map(find_dialect, PLACES)
         )
 
     def test_folders(self) -> None:
@@ -46,11 +53,11 @@ class TestPlaces:
 class TestPresent:
     def test_nothing(self) -> None:
         """In a project without instruction files nothing is written."""
-        assert Targets(()) == targets([])
+        assert Targets(()) == choose_targets([])
 
     def test_all(self) -> None:
         """Each instruction file that is there is written, by the formatter of its agent."""
-        found = targets(there("GEMINI.md", "CLAUDE.md", "AGENTS.md", ".cursorrules"))
+        found = choose_targets(there("GEMINI.md", "CLAUDE.md", "AGENTS.md", ".cursorrules"))
         assert [
             ("CLAUDE.md", "claude"),
             ("AGENTS.md", "agents"),
@@ -71,31 +78,33 @@ class TestPresent:
     )
     def test_one_an_agent(self, paths: Iterable[str], path: str) -> None:
         """Of two files of one agent, one is written."""
-        assert [path] == written(targets(there(*paths)))
+        assert [path] == written(choose_targets(there(*paths)))
 
     @pytest.mark.parametrize("path", ["CLAUDE.local.md", "docs/CLAUDE.md", ".cursor/rules/own.mdc"])
     def test_others(self, path: str) -> None:
         """Private files, and those a person keeps below the root, are never written."""
-        assert [] == written(targets(there(path)))
+        assert [] == written(choose_targets(there(path)))
 
     def test_agent(self) -> None:
         """For one agent, only its file is written."""
-        assert ["GEMINI.md"] == written(targets(there("CLAUDE.md", "GEMINI.md"), agent="gemini"))
+        assert ["GEMINI.md"] == written(
+            choose_targets(there("CLAUDE.md", "GEMINI.md"), agent="gemini")
+        )
 
     def test_unknown_agent(self) -> None:
         """An agent nobody knows is an error."""
         with pytest.raises(NotFound, match="emacs"):
-            targets([], agent="emacs")
+            choose_targets([], agent="emacs")
 
     def test_without_files(self) -> None:
         """An agent that is handed its text has no files."""
-        assert Targets(()) == targets(there("CLAUDE.md"), agent="chatgpt", create=True)
+        assert Targets(()) == choose_targets(there("CLAUDE.md"), agent="chatgpt", create=True)
 
 
 class TestLinks:
     def test_link(self) -> None:
         """A link to another instruction file is not written a second time."""
-        found = targets([*there("AGENTS.md"), Present("CLAUDE.md", link="AGENTS.md")])
+        found = choose_targets([*there("AGENTS.md"), Present("CLAUDE.md", link="AGENTS.md")])
         assert ["AGENTS.md"] == written(found)
         assert [("CLAUDE.md", "is a link to AGENTS.md, which is written")] == [
             (each.path, each.reason) for each in found.left
@@ -104,12 +113,12 @@ class TestLinks:
     def test_for_agent(self) -> None:
         """Who asks for the agent whose file is a link has the file behind it written."""
         present = [*there("AGENTS.md"), Present("CLAUDE.md", link="AGENTS.md")]
-        assert ["AGENTS.md"] == written(targets(present, agent="claude"))
+        assert ["AGENTS.md"] == written(choose_targets(present, agent="claude"))
 
     @pytest.mark.parametrize("link", ["../other/CLAUDE.md", "/etc/hosts", "docs/rules.md"])
     def test_elsewhere(self, link: str) -> None:
         """A link to anything else is left alone, and so is where it leads."""
-        found = targets([Present("CLAUDE.md", link=link)])
+        found = choose_targets([Present("CLAUDE.md", link=link)])
         assert ([], 1) == (written(found), len(found.left))
         assert link in found.left[0].reason
 
@@ -123,7 +132,7 @@ class TestLinks:
     )
     def test_link_in_text(self, path: str, data: bytes, link: str) -> None:
         """A link that git checked out as a file is left alone, so that it stays one."""
-        found = targets([*there("AGENTS.md"), Present(path, data=data)])
+        found = choose_targets([*there("AGENTS.md"), Present(path, data=data)])
         assert "AGENTS.md" in written(found)
         (left,) = found.left
         assert left.path == path
@@ -132,11 +141,11 @@ class TestLinks:
     @pytest.mark.parametrize("data", [b"See AGENTS.md", b"AGENTS.md\n\n- Use tabs.\n", b""])
     def test_no_link_in_text(self, data: bytes) -> None:
         """A file that says more than where another one is can be written."""
-        assert ["CLAUDE.md"] == written(targets([Present("CLAUDE.md", data=data)]))
+        assert ["CLAUDE.md"] == written(choose_targets([Present("CLAUDE.md", data=data)]))
 
     def test_ring(self) -> None:
         """Two files that lead to one another are no riddle without end."""
-        found = targets(
+        found = choose_targets(
             [Present("CLAUDE.md", link="AGENTS.md"), Present("AGENTS.md", link="CLAUDE.md")]
         )
         assert {"CLAUDE.md", "AGENTS.md"} == {*written(found)}
@@ -155,7 +164,7 @@ class TestImports:
     )
     def test_imported(self, data: bytes) -> None:
         """A file that reads another one in says what that says, and is not written as well."""
-        found = targets([*there("AGENTS.md"), Present("CLAUDE.md", data=data)])
+        found = choose_targets([*there("AGENTS.md"), Present("CLAUDE.md", data=data)])
         assert ["AGENTS.md"] == written(found)
         assert ["imports AGENTS.md, which is written"] == [each.reason for each in found.left]
 
@@ -171,31 +180,31 @@ class TestImports:
     )
     def test_not_imported(self, data: bytes) -> None:
         """Code, other files and mail addresses import no instruction file."""
-        found = targets([*there("AGENTS.md"), Present("CLAUDE.md", data=data)])
+        found = choose_targets([*there("AGENTS.md"), Present("CLAUDE.md", data=data)])
         assert ["CLAUDE.md", "AGENTS.md"] == written(found)
 
     def test_from_folder(self) -> None:
         """An import is meant from the folder of the file."""
         present = [*there("AGENTS.md"), Present(".claude/CLAUDE.md", data=b"@../AGENTS.md\n")]
-        assert ["AGENTS.md"] == written(targets(present))
+        assert ["AGENTS.md"] == written(choose_targets(present))
 
     def test_agent_without_imports(self) -> None:
         """An agent that follows no imports is only led on by a file that says nothing else."""
         says = Present(".cursorrules", data=b"See @AGENTS.md\n\nNever push to main.\n")
         points = Present(".cursorrules", data=b"See @AGENTS.md\n")
-        assert ["AGENTS.md", ".cursorrules"] == written(targets([*there("AGENTS.md"), says]))
-        assert ["AGENTS.md"] == written(targets([*there("AGENTS.md"), points]))
+        assert ["AGENTS.md", ".cursorrules"] == written(choose_targets([*there("AGENTS.md"), says]))
+        assert ["AGENTS.md"] == written(choose_targets([*there("AGENTS.md"), points]))
 
     @pytest.mark.parametrize("data", [b"\0", b"a" * 1_048_577])
     def test_no_text(self, data: bytes) -> None:
         """A file that is no text is a target: whoever writes it says what is wrong."""
-        assert ["CLAUDE.md"] == written(targets([Present("CLAUDE.md", data=data)]))
+        assert ["CLAUDE.md"] == written(choose_targets([Present("CLAUDE.md", data=data)]))
 
 
 class TestCreate:
     def test_unasked(self) -> None:
         """A file that is not there is not made for an agent; it is told how it would be."""
-        found = targets(there("CLAUDE.md"), agent="gemini")
+        found = choose_targets(there("CLAUDE.md"), agent="gemini")
         assert [] == written(found)
         assert "is not there; --create makes it" == found.left[0].reason
 
@@ -203,33 +212,33 @@ class TestCreate:
     def test_asked(self, formatter: object) -> None:
         """On request the file of an agent is made where it has none."""
         each = next(one for one in FORMATTERS if one is formatter)
-        found = targets([], agent=each.name, create=True)
+        found = choose_targets([], agent=each.name, create=True)
         assert [each.places[0]] == written(found) == made(found)
         assert each.top.encode() == found.write[0].fresh
 
     def test_there_already(self) -> None:
         """What an agent has is written, and nothing is made beside it."""
-        found = targets(there(".cursorrules"), agent="cursor", create=True)
+        found = choose_targets(there(".cursorrules"), agent="cursor", create=True)
         assert ([".cursorrules"], []) == (written(found), made(found))
 
     @pytest.mark.parametrize("create", [True, False])
     def test_claude_beside_agents(self, create: bool) -> None:
         """A CLAUDE.md is never made beside an AGENTS.md, which Claude Code reads without one."""
-        found = targets(there("AGENTS.md"), agent="claude", create=create)
+        found = choose_targets(there("AGENTS.md"), agent="claude", create=create)
         assert (["AGENTS.md"], []) == (written(found), made(found))
         assert ["CLAUDE.md"] == [each.path for each in found.left]
 
     def test_nobody_named(self) -> None:
         """Where there is no file at all, one is made that the most agents read."""
-        assert ["AGENTS.md"] == made(targets([], create=True))
+        assert ["AGENTS.md"] == made(choose_targets([], create=True))
 
     def test_not_beside_others(self) -> None:
         """Where there is a file, nobody being named makes no others."""
-        assert [] == made(targets(there("CLAUDE.md"), create=True))
+        assert [] == made(choose_targets(there("CLAUDE.md"), create=True))
 
     def test_tools(self) -> None:
         """A tool whose folder of rules is there gets a file of ours in it."""
         present = [*there("CLAUDE.md"), Present(".cursor/rules"), Present(".windsurf/rules")]
-        found = targets(present, create=True)
+        found = choose_targets(present, create=True)
         assert [".cursor/rules/cortex.mdc", ".windsurf/rules/cortex.md"] == made(found)
-        assert ["CLAUDE.md"] == written(targets(present))
+        assert ["CLAUDE.md"] == written(choose_targets(present))

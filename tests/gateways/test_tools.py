@@ -42,7 +42,7 @@ class TestOffered:
             if core.operation not in OPERATIONS:
                 name = core.operation.replace(".", "_")
                 monkeypatch.setitem(OPERATIONS, core.operation, planned("projects", name))
-        nine = tools.offered("core")
+        nine = tools.list_offered("core")
 
         assert {*tools.CORE, "more"} == set(nine)
         assert 9 == len(nine)
@@ -58,12 +58,12 @@ class TestOffered:
         """A tool whose operation does not exist, or is not a session's, is not offered."""
         monkeypatch.delitem(OPERATIONS, "recall")
 
-        assert "recall" not in tools.offered("core")
+        assert "recall" not in tools.list_offered("core")
 
-    @pytest.mark.parametrize("name", sorted(tools.offered("all")))
+    @pytest.mark.parametrize("name", sorted(tools.list_offered("all")))
     def test_schema(self, name: str) -> None:
         """A schema has the registry's kinds, and no parameter that the session itself gives."""
-        one = tools.offered("all")[name]
+        one = tools.list_offered("all")[name]
         given = one.schema["properties"]
 
         assert not {"as_agent", "here"} & set(given)
@@ -80,10 +80,11 @@ class TestOffered:
     def test_annotations(self) -> None:
         """What only reads says so, and what replaces something does not say that it only adds."""
         hints = {
-            name: mcp_server._tool(one).annotations for name, one in tools.offered("all").items()
+            name: mcp_server._tool(one).annotations
+            for name, one in tools.list_offered("all").items()
         }
 
-        for name, one in tools.offered("all").items():
+        for name, one in tools.list_offered("all").items():
             found = hints[name]
             assert found is not None
             if one.operation is not None:
@@ -97,11 +98,11 @@ class TestOffered:
 
     def test_choice(self) -> None:
         """Names choose tools, of the table or not; an unknown one is named with those there are."""
-        assert ["recall", "memory_list"] == list(tools.offered("recall, memory_list"))
+        assert ["recall", "memory_list"] == list(tools.list_offered("recall, memory_list"))
         with pytest.raises(
             BadInput, match="no tool 'nonsense'; there are core, all, and: .*recall"
         ):
-            tools.offered("recall,nonsense")
+            tools.list_offered("recall,nonsense")
 
 
 class TestMore:
@@ -125,13 +126,13 @@ class TestMore:
     @pytest.mark.parametrize("name", ["memory.archive", "memory_archive", "archive"])
     def test_named(self, name: str) -> None:
         """An operation is called by any of its names."""
-        assert "memory.archive" == tools.named(name).operation.name  # type: ignore[union-attr]
+        assert "memory.archive" == tools.find_tool(name).operation.name  # type: ignore[union-attr]
 
     @pytest.mark.parametrize("name", ["shutdown", "nonsense", ""])
     def test_unknown(self, name: str) -> None:
         """What is no operation is said to be none, with the way to those there are."""
         with pytest.raises(BadInput, match=r"no operation is called .*more\(\) lists"):
-            tools.named(name)
+            tools.find_tool(name)
 
 
 class TestResults:
@@ -139,20 +140,20 @@ class TestResults:
         """What is empty is left out; a count of nothing and an answer "no" are not empty."""
         found = {"a": None, "b": [], "c": 0, "d": False, "e": {"f": ""}, "g": [{"h": 1, "i": None}]}
 
-        assert {"c": 0, "d": False, "g": [{"h": 1}]} == tools.trimmed(found)
-        assert {"g": [{"h": 1}]} == tools.trimmed(found, frozenset("dgh"))
+        assert {"c": 0, "d": False, "g": [{"h": 1}]} == tools.trim(found)
+        assert {"g": [{"h": 1}]} == tools.trim(found, frozenset("dgh"))
 
     def test_told(self) -> None:
         """An operation's own text for readers is shown as it is, and is not there twice."""
-        assert ("[1] a", {"hits": [1]}) == tools.told({"text": "[1] a", "hits": [1]})
-        assert ("FORWARD", {"text": "FORWARD"}) == tools.told({"text": "FORWARD"})
-        assert ("id: 1", {"id": 1}) == tools.told({"id": 1})
+        assert ("[1] a", {"hits": [1]}) == tools.split_result({"text": "[1] a", "hits": [1]})
+        assert ("FORWARD", {"text": "FORWARD"}) == tools.split_result({"text": "FORWARD"})
+        assert ("id: 1", {"id": 1}) == tools.split_result({"id": 1})
 
     def test_text(self) -> None:
         """A result is shown as lines, one thing a line, with what belongs together indented."""
         found = {"hits": [{"id": "mem_1", "tags": ["a", "b"]}, {"id": "mem_2"}], "count": 2}
 
-        assert tools.text(found).split("\n") == [
+        assert tools.render_text(found).split("\n") == [
             "hits:",
             "  - id: mem_1",
             "    tags:",
@@ -166,4 +167,4 @@ class TestResults:
         """A line of a file that is quoted does not look like one of a result."""
         found = [{"around": "a\n- id: b", "id": "c"}]
 
-        assert ["- around: a", "    - id: b", "  id: c"] == tools.text(found).split("\n")
+        assert ["- around: a", "    - id: b", "  id: c"] == tools.render_text(found).split("\n")

@@ -48,4 +48,4 @@ def score(params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]:
 
 
 if __name__ == "__main__":
-    child.serve({"load": load, "score": score}, child.inherited(sys.argv))
+    child.serve({"load": load, "score": score}, child.take_socket(sys.argv))

@@ -16,7 +16,7 @@ SAID = {"reason": "tabs, spaces", "relation": "contradiction", "conflict": None,
 
 def compared(**changes: Any) -> Judgement | None:
     """Return what is made of a comparison."""
-    return chat.judgement_of(chat.read(QuestionKind.COMPARE, json.dumps({**SAID, **changes})))
+    return chat.make_judgement(chat.read(QuestionKind.COMPARE, json.dumps({**SAID, **changes})))
 
 
 class TestRead:
@@ -112,8 +112,8 @@ class TestSchema:
                 assert set(node["properties"]) == set(node["required"])
             return (node.get("type") == "object") + sum(map(check, node.values()))
 
-        assert check(chat.schema(kind)) > 0
+        assert check(chat.make_schema(kind)) > 0
 
     def test_names(self) -> None:
         """Fields that are called like words of the schema language are fields."""
-        assert {"text"} == set(chat.schema(QuestionKind.MERGE)["properties"])
+        assert {"text"} == set(chat.make_schema(QuestionKind.MERGE)["properties"])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cortex_actors.endpoint.replies import HttpReply, endpoint
 from cortex_actors.errors import BadInput, EndpointDown
 from cortex_actors.judging import chat
-from cortex_actors.judging.chat import CHAT, FORMATS, completed, request
+from cortex_actors.judging.chat import CHAT, FORMATS, make_request, read_completion
 from cortex_actors.judging.layer import QuestionKind
 from tests.judging.support import SAME, says
 
@@ -31,7 +31,7 @@ ANY = st.recursive(
 
 def told(body: bytes, kind: QuestionKind = QuestionKind.COMPARE) -> Any:
     """Return what is made of a body."""
-    return completed(HttpReply(200, "application/json", body), kind=kind, endpoint=PLACE)
+    return read_completion(HttpReply(200, "application/json", body), kind=kind, endpoint=PLACE)
 
 
 class TestCompleted:
@@ -66,7 +66,7 @@ class TestRequest:
     @pytest.mark.parametrize("form", FORMATS)
     def test_forms(self, form: str) -> None:
         """Each form asks for the same in the words, and for JSON as strictly as its name says."""
-        sent = request("m", QuestionKind.COMPARE, "{}", form=form, tokens=64)
+        sent = make_request("m", QuestionKind.COMPARE, "{}", form=form, tokens=64)
 
         assert "confidence" in sent["messages"][0]["content"]
         assert (form != "text") == ("response_format" in sent)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.insight import Conflict, Decider, Relation
-from cortex_actors.judging.nli import Row, judgement_of, rows_of
+from cortex_actors.judging.nli import Row, make_judgement, read_rows
 
 #: Rows of a model that is sure: contradiction, entailment, neutral.
 AGAINST, FOLLOWS, NEITHER = (0.9, 0.06, 0.04), (0.05, 0.9, 0.05), (0.02, 0.08, 0.9)
@@ -27,13 +27,13 @@ class TestJudgement:
     def test_relation(self, forth: Row, back: Row, relation: Relation | None) -> None:
         """Contradiction, and being the same, must hold in both directions."""
         for rows in ((forth, back), (back, forth)):
-            found = judgement_of(rows, 0.8)
+            found = make_judgement(rows, 0.8)
 
             assert relation is (found and found.relation)
 
     def test_told(self) -> None:
         """A judgement says who decided, how far the two contradict, and how sure that is."""
-        found = judgement_of((AGAINST, (0.85, 0.1, 0.05)), 0.8)
+        found = make_judgement((AGAINST, (0.85, 0.1, 0.05)), 0.8)
 
         assert found is not None
         assert (Decider.NLI, Conflict.DIRECT, 0.85) == (
@@ -47,7 +47,7 @@ class TestJudgement:
 class TestRows:
     def test_kept(self) -> None:
         """Probabilities come back as they were kept."""
-        assert (AGAINST, NEITHER) == rows_of({"rows": [list(AGAINST), list(NEITHER)]})
+        assert (AGAINST, NEITHER) == read_rows({"rows": [list(AGAINST), list(NEITHER)]})
 
     @pytest.mark.parametrize(
         "answer",
@@ -66,4 +66,4 @@ class TestRows:
     )
     def test_damaged(self, answer: object) -> None:
         """What is no pair of rows of probabilities is none."""
-        assert rows_of(answer) is None
+        assert read_rows(answer) is None

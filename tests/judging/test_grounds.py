@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.judging.chat import cut, objection
+from cortex_actors.judging.chat import cut_text, find_objection
 from cortex_actors.judging.layer import JudgeQuestion, QuestionKind
 
 SOURCES = ["Run `make check` on Python 3.11, see https://ci.example/go.", "Use 4 spaces."]
@@ -10,7 +10,7 @@ SOURCES = ["Run `make check` on Python 3.11, see https://ci.example/go.", "Use 4
 
 def objected(text: str, kind: QuestionKind = QuestionKind.SYNTHESISE) -> str | None:
     """Return what speaks against a text that was written of the sources."""
-    return objection(JudgeQuestion.about(kind, SOURCES), {"text": text})
+    return find_objection(JudgeQuestion.about(kind, SOURCES), {"text": text})
 
 
 class TestMadeUp:
@@ -66,4 +66,4 @@ class TestCut:
     )
     def test_sentences(self, text: str, most: int, left: str | None) -> None:
         """As many whole sentences are left as fit; half a sentence is none."""
-        assert left == cut(text, most)
+        assert left == cut_text(text, most)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import Refused
-from cortex_actors.judging.chat import encoded, quoted
+from cortex_actors.judging.chat import encoded, quote_question
 from cortex_actors.judging.layer import JudgeQuestion, QuestionKind
 from cortex_actors.text.hazards import hidden, mask_secrets, visible
 
@@ -29,7 +29,7 @@ MARKS = [
 
 def sent(*texts: str) -> str:
     """Return what is sent of some texts."""
-    return quoted(JudgeQuestion.about(QuestionKind.MERGE, texts))
+    return quote_question(JudgeQuestion.about(QuestionKind.MERGE, texts))
 
 
 class TestQuoted:
@@ -55,7 +55,7 @@ class TestQuoted:
     def test_secret(self) -> None:
         """A secret is never sent, wherever in a claim it stands."""
         claims = (Claim(f"Export {SECRET}", heading=f"For {SECRET}"), Claim("b", scope=SECRET))
-        found = quoted(JudgeQuestion.compare(*claims))
+        found = quote_question(JudgeQuestion.compare(*claims))
 
         assert SECRET not in found
         assert 3 == found.count("secret: ")
@@ -71,6 +71,6 @@ class TestQuoted:
 
     def test_plain(self) -> None:
         """What is no text stays what it is."""
-        found = quoted(JudgeQuestion(QuestionKind.SUMMARISE, {"texts": ["ü"], "most": 80}))
+        found = quote_question(JudgeQuestion(QuestionKind.SUMMARISE, {"texts": ["ü"], "most": 80}))
 
         assert '{"texts": ["ü"], "most": 80}' == found

@@ -134,7 +134,7 @@ def _rows(ledger: LedgerFile) -> Iterator[str]:
 def _unobserved(ledger: LedgerFile, there: Iterable[str]) -> Iterator[str]:
     """Yield what a file says now and was not observed in its present revision, ours left out."""
     for path in there:
-        revision = fence.revision(Path(path).read_bytes())
+        revision = fence.hash_human_part(Path(path).read_bytes())
         for row in ledger.query(
             "SELECT path, fragment_id FROM insight_sources WHERE withdrawn_at IS NULL "
             "AND path = ? AND id NOT IN (SELECT source_id FROM observations WHERE file_hash = ?)",

@@ -134,7 +134,7 @@ def witness(home: Path) -> None:
 def make(home: Path) -> None:
     """Make a witnessed ledger in a new home."""
     home.mkdir(parents=True, exist_ok=True)
-    engine = connection.writing(home / NAME)
+    engine = connection.open_writing(home / NAME)
     migrate(engine, home / NAME)
     engine.dispose()
     witness(home)

@@ -139,7 +139,7 @@ class Editor(threading.Thread):
         for name, saved in self.saved.items():
             path = Path(name)
             now = path.read_bytes() if path.exists() else None
-            theirs = None if now is None else fence.removed(now)
+            theirs = None if now is None else fence.remove(now)
             if theirs != saved:
                 yield f"{path} was saved as {saved!r} and is {now!r}"
         there = {str(path) for root in self._roots for path in root.rglob("*") if path.is_file()}

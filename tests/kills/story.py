@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.render import fence
 from cortex_actors.storage import events, projects
 from cortex_actors.testing import eventually, settled
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import find_dialect
 from cortex_actors.topics import FILE_CHANGED
 from tests.kills import remembering
 
@@ -157,7 +157,7 @@ async def _nothing(tree: Tree, _folder: Path) -> None:
 
 def _save(path: Path, text: str) -> None:
     """Write a file, unless an earlier life has; a section that it was given since is no change."""
-    if not path.exists() or fence.removed(path.read_bytes()) != text.encode():
+    if not path.exists() or fence.remove(path.read_bytes()) != text.encode():
         beside = path.with_name(".new")
         beside.write_text(text)
         beside.replace(path)
@@ -186,7 +186,7 @@ async def _is_known(tree: Tree) -> bool:
 
 def is_read(path: Path, root: Path) -> bool:
     """Tell whether a file of a project instructs agents."""
-    return path.is_file() and dialect_of(str(path.relative_to(root))) is not None
+    return path.is_file() and find_dialect(str(path.relative_to(root))) is not None
 
 
 def _there(root: Path) -> list[str]:

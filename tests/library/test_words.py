@@ -65,7 +65,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Cortex, Aske
 class TestEvery:
     def test_there(self) -> None:
         """Every operation has its method, in both; where a name was taken it has another."""
-        asks = operations.called()
+        asks = operations.list_methods()
         reached = {*asks.values(), *operations.BY_HAND}
 
         assert {each.method for each in OPERATIONS.values()} <= vars(desk.FrontDesk).keys()
@@ -167,25 +167,29 @@ class TestPlain:
         """The document's words become ours; what was not given is not sent."""
         said = {"query": "x", "visibility": "private", "n_results": 3, "tags": (), "layer": None}
 
-        assert {"query": "x", "realm": "private", "limit": 3} == results.plain("search", said)
+        assert {"query": "x", "realm": "private", "limit": 3} == results.translate_words(
+            "search", said
+        )
 
     def test_all(self) -> None:
         """All realms is no realm."""
-        assert {} == results.plain("search", {"visibility": "all"})
+        assert {} == results.translate_words("search", {"visibility": "all"})
 
     def test_spoken(self) -> None:
         """A verb that has kept a word of the document's is given that one, for either."""
         for word in ("summary", "session_summary"):
-            assert {"session_summary": "x"} == results.plain("leave_crumb", {word: "x"})
+            assert {"session_summary": "x"} == results.translate_words("leave_crumb", {word: "x"})
 
     def test_twice(self) -> None:
         """Both words for one thing are refused, even when they say the same."""
         with pytest.raises(BadInput, match="first and id1 mean the same"):
-            results.plain("consolidate", {"first": "a", "id1": "a"})
+            results.translate_words("consolidate", {"first": "a", "id1": "a"})
 
     def test_sets(self) -> None:
         """A set is sent in order, so that it is sent alike each time."""
-        assert {"tags": ["a", "b", "c"]} == results.plain("remember", {"tags": {"c", "a", "b"}})
+        assert {"tags": ["a", "b", "c"]} == results.translate_words(
+            "remember", {"tags": {"c", "a", "b"}}
+        )
 
 
 class TestResults:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.process import logfile
-from cortex_actors.process.logfile import LineWriter, RotatingFile, last_number, objects
+from cortex_actors.process.logfile import LineWriter, RotatingFile, last_number, read_objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +116,7 @@ class TestRotation:
         file.close()
         path.write_bytes(b"")
 
-        found = [entry["seq"] for entry in objects(path, 3)]
+        found = [entry["seq"] for entry in read_objects(path, 3)]
         assert sorted(map(str, found)) == list(map(str, found))
         assert found[-1] == last_number(path)
 
@@ -145,5 +145,5 @@ class TestRotation:
         """Lines that are no JSON are skipped."""
         (tmp_path / "log").write_bytes(b'\xff\n[]\n{"seq": "x"}\n{"seq": 4}\n' + b"[" * 10_000)
 
-        assert [{"seq": "x"}, {"seq": 4}] == list(objects(tmp_path / "log"))
+        assert [{"seq": "x"}, {"seq": 4}] == list(read_objects(tmp_path / "log"))
         assert 4 == last_number(tmp_path / "log")

@@ -222,7 +222,7 @@ class TestSeam:
         file.close()
         (tmp_path / "log.1").unlink()
         (tmp_path / "log.1").hardlink_to(path)
-        page = logfile.page(path, Filter(), after=0, before=99)
+        page = logfile.read_page(path, Filter(), after=0, before=99)
         seen = [record.seq for record in page.records]
 
         assert seen == sorted(set(seen))
@@ -235,8 +235,8 @@ class TestSeam:
         file.write(['{"seq": 1, "at": 1}', '{"seq": 2, "at": 1}'], 0)
         file.write(['{"seq": 6, "at": 1}'], 3)
         file.close()
-        first = logfile.page(path, Filter(), after=1, before=99)
-        second = logfile.page(path, Filter(), after=2, before=99)
+        first = logfile.read_page(path, Filter(), after=1, before=99)
+        second = logfile.read_page(path, Filter(), after=2, before=99)
 
         assert ([2], 2, 0) == ([r.seq for r in first.records], first.last, first.dropped)
         assert ([6], 6, 3) == ([r.seq for r in second.records], second.last, second.dropped)
@@ -248,7 +248,7 @@ class TestSeam:
             b'\xff\n[]\n{"seq": 1, "at": 1}\n{"seq": 2, "at": 1, nonsense\n{"dropped":'
         )
 
-        page = logfile.page(path, Filter(), after=0, before=99)
+        page = logfile.read_page(path, Filter(), after=0, before=99)
         assert ((record_of({"seq": 1, "at": 1}),), 2, 0) == (page.records, page.last, page.dropped)
 
 

@@ -16,7 +16,7 @@ from cortex_actors.domain.event import Custom, Event
 from cortex_actors.errors import BadInput
 from cortex_actors.process.logfile import LEAP, Filter, LogEntry, line, record_of
 from cortex_actors.process.logs import FOLLOWER_LIMIT, RING, LogStream, StreamHandler, tail
-from cortex_actors.tree import scribe
+from cortex_actors.tree import make_scribe
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -246,7 +246,7 @@ class TestLine:
     def test_event(self, stream: LogStream) -> None:
         """An event shows every field that says something: zero and false do, nothing does not."""
         payload = Custom({"n": 0, "ok": False, "none": None, "empty": "", "list": [], "who": "me"})
-        scribe(stream)(Event("evt_1", "custom:a", payload, 1, "me"))
+        make_scribe(stream)(Event("evt_1", "custom:a", payload, 1, "me"))
 
         assert ["n=0 ok=False who=me"] == _texts(stream.recent(EVERYTHING))
 

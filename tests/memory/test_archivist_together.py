@@ -170,7 +170,7 @@ class TestEmbedder:
         there.office.clock.advance(there.settings.merge_again_s)
         await eventually(lambda: len(there.said(MEMORY_MERGED)) == 1)
         assert 1 == len(await there.active())
-        assert [] == await there.office.read(lambda c: memory_merge.due(c, 5))
+        assert [] == await there.office.read(lambda c: memory_merge.list_due(c, 5))
 
     async def test_never(self, there: Remembering) -> None:
         """A text that no model takes keeps no other from being compared."""
@@ -194,12 +194,12 @@ class TestEmbedder:
         await there.office.write(
             lambda c: memory_history.pin(c, [found.id], pins=True, at=1, by="owner")
         )
-        assert [] == await there.office.read(lambda c: memory_merge.due(c, 5))
+        assert [] == await there.office.read(lambda c: memory_merge.list_due(c, 5))
 
         await there.office.write(
             lambda c: memory_history.pin(c, [found.id], pins=False, at=2, by="owner")
         )
-        waits = await there.office.read(lambda c: memory_merge.due(c, 5))
+        waits = await there.office.read(lambda c: memory_merge.list_due(c, 5))
         assert [found.id] == [each.id for each in waits]
 
     async def test_exact(self, there: Remembering) -> None:
@@ -212,7 +212,7 @@ class TestEmbedder:
     @staticmethod
     async def _none_due(there: Remembering) -> bool:
         """Tell whether nothing waits to be compared."""
-        return [] == await there.office.read(lambda c: memory_merge.due(c, 5))
+        return [] == await there.office.read(lambda c: memory_merge.list_due(c, 5))
 
 
 def _raise(*_args: object, **_how: object) -> None:

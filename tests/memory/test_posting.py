@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, MemoryType, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
-from cortex_actors.memory.request import EXISTING, SAVED, Message, Posted, keep, wished
+from cortex_actors.memory.request import EXISTING, SAVED, Message, Posted, check_message, save_post
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import village
 from cortex_actors.testing import EPOCH
@@ -33,13 +33,13 @@ def tables() -> Iterator[Tables]:
 
 def wish(content: object = "x", agent: str = "A", **given: Any) -> RememberRequest:
     """Return what is kept of a post."""
-    return wished(Message(content, **given), agent=agent, caller=OWNER)
+    return check_message(Message(content, **given), agent=agent, caller=OWNER)
 
 
 def post(tables: Tables, name: str, content: str = "x", **given: Any) -> Posted:
     """Keep a post under a name."""
     made = wish(content, **given)
-    return tables.write(lambda c: keep(c, made, memory_id=mem(name), at=EPOCH))
+    return tables.write(lambda c: save_post(c, made, memory_id=mem(name), at=EPOCH))
 
 
 def one(tables: Tables, name: str) -> Memory:
@@ -114,8 +114,8 @@ class TestAdmitted:
 
     def test_token(self, tables: Tables) -> None:
         """Who had it posted is kept beside whose it is."""
-        made = wished(Message("x"), agent="VAJRA", caller=Caller("VAJRA"))
-        tables.write(lambda c: keep(c, made, memory_id=mem("one"), at=EPOCH))
+        made = check_message(Message("x"), agent="VAJRA", caller=Caller("VAJRA"))
+        tables.write(lambda c: save_post(c, made, memory_id=mem("one"), at=EPOCH))
         post(tables, "two")
 
         assert ["VAJRA", "owner"] == [one(tables, name).saved_by for name in ("one", "two")]

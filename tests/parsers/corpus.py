@@ -6,7 +6,7 @@ import os
 import tarfile
 from pathlib import Path
 
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import find_dialect
 
 SAMPLES = Path(__file__).parents[2] / "data" / "projects"
 
@@ -17,7 +17,7 @@ ARCHIVES = ("instructions.tar.xz", "history.tar.xz")
 def samples() -> list[Path]:
     """Return the instruction files of the sample projects."""
     found = [path for path in sorted(SAMPLES.rglob("*")) if path.is_file()]
-    return [path for path in found if dialect_of(str(path.relative_to(SAMPLES)))]
+    return [path for path in found if find_dialect(str(path.relative_to(SAMPLES)))]
 
 
 def unpacked(folder: Path) -> list[Path]:

@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.statements import commands, is_command
+from cortex_actors.text.statements import find_commands, is_command
 
 
 def typed(text: str, language: str = "bash") -> list[str]:
     """Return the commands of a fence."""
-    return [each.text for each in commands(text.split("\n"), language)]
+    return [each.text for each in find_commands(text.split("\n"), language)]
 
 
 class TestIsCommand:
@@ -42,13 +42,13 @@ class TestCommands:
 
     def test_comment_above(self) -> None:
         """A comment, of one line or more, belongs to the commands below it up to a blank line."""
-        found = commands(["# Run", "# all", "npm test", "npm run e2e", "", "npm run x"], "sh")
+        found = find_commands(["# Run", "# all", "npm test", "npm run e2e", "", "npm run x"], "sh")
 
         assert ["Run all", "Run all", ""] == [each.above for each in found]
 
     def test_goes_on(self) -> None:
         """A command that goes on behind a backslash is one, over its lines."""
-        found = commands(["docker run \\", "  -p 80:80 \\", "  web", "make all"], "sh")
+        found = find_commands(["docker run \\", "  -p 80:80 \\", "  web", "make all"], "sh")
 
         assert [(0, 2, "docker run -p 80:80 web"), (3, 3, "make all")] == [
             (each.first, each.last, each.text) for each in found

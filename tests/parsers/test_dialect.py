@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.sections import DIALECTS, dialect_of, folder_of, fragments
+from cortex_actors.text.sections import DIALECTS, find_dialect, find_folder, split_fragments
 
 
 class TestDialectOf:
@@ -40,7 +40,7 @@ class TestDialectOf:
     )
     def test_known(self, path: str, agent: str) -> None:
         """Each instruction file is known by its name, or by its place where the name needs one."""
-        dialect = dialect_of(path)
+        dialect = find_dialect(path)
 
         assert dialect is not None
         assert agent == dialect.agent
@@ -59,7 +59,7 @@ class TestDialectOf:
     )
     def test_unknown(self, path: str) -> None:
         """Any other name is not ours to read, and upper and lower case are different."""
-        assert dialect_of(path) is None
+        assert find_dialect(path) is None
 
     def test_private(self) -> None:
         """What a person's own file says stays in its project."""
@@ -67,7 +67,7 @@ class TestDialectOf:
 
     def test_parses(self) -> None:
         """A dialect hands the file to its parser."""
-        dialect = dialect_of(".cursorrules")
+        dialect = find_dialect(".cursorrules")
 
         assert dialect is not None
         assert ["x"] == [f.content for f in dialect.parse(b"## A\nx", path="/p", project="p")]
@@ -90,7 +90,7 @@ class TestFolderOf:
     )
     def test_of(self, path: str, folder: str) -> None:
         """A file speaks for its folder, in a tool's for the one around; a skill for itself."""
-        assert folder == folder_of(path)
+        assert folder == find_folder(path)
 
 
 class TestFrontMatter:
@@ -107,6 +107,6 @@ class TestFrontMatter:
     def test_holds_for(self, front: str, globs: tuple[str, ...]) -> None:
         """What a file holds for is in its front matter; what is asked for holds for itself."""
         data = f"---\n{front}\n---\n# API\n\nUse nouns.\n".encode()
-        (found,) = fragments(data, path="/p/.kiro/steering/api.md", project="p")
+        (found,) = split_fragments(data, path="/p/.kiro/steering/api.md", project="p")
 
         assert globs == found.applies_to

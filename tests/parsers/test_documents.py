@@ -13,9 +13,9 @@ from cortex_actors.text.documents import (
     OVERLAP,
     ParsedDocument,
     Piece,
-    document,
-    pieces,
-    refs,
+    cut_pieces,
+    find_refs,
+    parse_document,
 )
 from cortex_actors.text.markdown import MAX_BYTES
 
@@ -25,12 +25,12 @@ LONG = "A paragraph that says enough to stand alone, because it has more than ei
 
 def read(text: str) -> ParsedDocument:
     """Return a text as a document."""
-    return document(text.encode(), path="/notes/ports.md")
+    return parse_document(text.encode(), path="/notes/ports.md")
 
 
 def cut(text: str) -> list[Piece]:
     """Return the pieces of a text."""
-    return pieces(read(text).passages)
+    return cut_pieces(read(text).passages)
 
 
 class TestTitle:
@@ -90,12 +90,12 @@ class TestPassages:
     def test_too_large(self) -> None:
         """A document has a size, and says so when it is larger."""
         with pytest.raises(FileTooLarge, match="a document may have 1,048,576"):
-            document(b"x" * (MAX_BYTES + 1), path="x")
+            parse_document(b"x" * (MAX_BYTES + 1), path="x")
 
     def test_no_text(self) -> None:
         """What is no text is refused."""
         with pytest.raises(NotText, match="NUL"):
-            document(b"a\0b", path="x")
+            parse_document(b"a\0b", path="x")
 
 
 class TestPieces:
@@ -132,9 +132,12 @@ class TestPieces:
             "![a picture](x.png).\n\n[site]: <https://example.org/b>\n"
         )
 
-        assert ("guide.md", "Runbook", "https://example.org/a", "https://example.org/b") == refs(
-            text
-        )
+        assert (
+            "guide.md",
+            "Runbook",
+            "https://example.org/a",
+            "https://example.org/b",
+        ) == find_refs(text)
 
     def test_by_chance(self) -> None:
         """Of whatever text, each word is in a piece, no piece is too long, few are short."""

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.sections import fragments
+from cortex_actors.text.sections import split_fragments
 
 
 def globs(front: str) -> tuple[str, ...]:
     """Return the globs of a file with that front matter."""
     text = f"---\n{front}\n---\n## A\nx"
-    return fragments(text.encode(), path="/p", project="p")[0].applies_to
+    return split_fragments(text.encode(), path="/p", project="p")[0].applies_to
 
 
 class TestGlobs:
@@ -35,4 +35,4 @@ class TestGlobs:
 
     def test_of_no_front_matter(self) -> None:
         """A file without front matter is for all files."""
-        assert () == fragments(b"globs: *.ts\n", path="/p", project="p")[0].applies_to
+        assert () == split_fragments(b"globs: *.ts\n", path="/p", project="p")[0].applies_to

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from cortex_actors.text.sections import fragments
-from cortex_actors.text.statements import statements
+from cortex_actors.text.sections import split_fragments
+from cortex_actors.text.statements import find_statements
 from tests.formatters.hostile import SLOW, attacks, breakers
 
 #: A quarter of the hostile texts, each in a section of its own.
@@ -19,8 +19,8 @@ TOGETHER = "".join(
 def took(data: bytes) -> float:
     """Return the seconds of this process that reading a file takes, statements included."""
     began = time.process_time()
-    for fragment in fragments(data, path="CLAUDE.md", project="p"):
-        statements(fragment)
+    for fragment in split_fragments(data, path="CLAUDE.md", project="p"):
+        find_statements(fragment)
     return time.process_time() - began
 
 

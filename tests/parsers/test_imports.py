@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.sections import imports
+from cortex_actors.text.sections import find_imports
 
 
 class TestImports:
@@ -23,4 +23,4 @@ class TestImports:
     )
     def test_of(self, text: str, expected: tuple[str, ...]) -> None:
         """Pointers to text files are recorded as written; people, packages and code are none."""
-        assert expected == imports(text.split("\n"))
+        assert expected == find_imports(text.split("\n"))

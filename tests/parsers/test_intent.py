@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.text.statements import kind_of
+from cortex_actors.text.statements import find_kind
 
 
 class TestKindOf:
@@ -26,7 +26,7 @@ class TestKindOf:
     )
     def test_rule(self, text: str) -> None:
         """What tells somebody to do something, or how it has to be, is a rule."""
-        assert StatementKind.RULE is kind_of(text)
+        assert StatementKind.RULE is find_kind(text)
 
     @pytest.mark.parametrize(
         "text",
@@ -45,7 +45,7 @@ class TestKindOf:
     )
     def test_fact(self, text: str) -> None:
         """What says how something is, is a fact."""
-        assert StatementKind.FACT is kind_of(text)
+        assert StatementKind.FACT is find_kind(text)
 
     @pytest.mark.parametrize(
         "text",
@@ -58,7 +58,7 @@ class TestKindOf:
     )
     def test_command(self, text: str) -> None:
         """What is a command and at most what it is for, is a command."""
-        assert StatementKind.COMMAND is kind_of(text)
+        assert StatementKind.COMMAND is find_kind(text)
 
     @pytest.mark.parametrize(
         ("text", "under"),
@@ -70,4 +70,4 @@ class TestKindOf:
     )
     def test_example(self, text: str, under: tuple[str, ...]) -> None:
         """What shows a rule, or stands under examples, is an example."""
-        assert StatementKind.EXAMPLE is kind_of(text, under)
+        assert StatementKind.EXAMPLE is find_kind(text, under)

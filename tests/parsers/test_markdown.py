@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.project import Fragment, file_hash
 from cortex_actors.errors import FileTooLarge, NotText
-from cortex_actors.text.sections import Role, fragments, sections
-from cortex_actors.text.statements import statements
+from cortex_actors.text.sections import Role, split_fragments, split_sections
+from cortex_actors.text.statements import find_statements
 
 #: Lines that have a meaning somewhere; put together at random they meet every rule.
 PIECES = st.sampled_from(
@@ -39,13 +39,13 @@ DOCUMENTS = st.lists(st.tuples(PIECES, ENDS), max_size=12).map(
 
 def shape(text: str) -> list[tuple[str | None, str, int, int]]:
     """Return heading, content and lines of each section."""
-    found = sections(text.encode(), path="p")
+    found = split_sections(text.encode(), path="p")
     return [(s.heading, s.content, s.line_start, s.line_end) for s in found]
 
 
 def read(text: str) -> list[tuple[str | None, str]]:
     """Return heading and content of each fragment."""
-    found = fragments(text.encode(), path="/p/CLAUDE.md", project="p")
+    found = split_fragments(text.encode(), path="/p/CLAUDE.md", project="p")
     return [(f.heading, f.content) for f in found]
 
 
@@ -98,11 +98,11 @@ class TestLineEnds:
 
     def test_no_final_newline(self) -> None:
         """A last line without an end is read to its last byte."""
-        assert 8 == sections(b"## A\nx y", path="p")[-1].byte_end
+        assert 8 == split_sections(b"## A\nx y", path="p")[-1].byte_end
 
     def test_bom(self) -> None:
         """A heading behind a byte order mark is a heading, and the mark is in its range."""
-        only = sections("\ufeff## A\nx".encode(), path="p")[0]
+        only = split_sections("\ufeff## A\nx".encode(), path="p")[0]
 
         assert ("A", 0, 9) == (only.heading, only.byte_start, only.byte_end)
 
@@ -170,13 +170,13 @@ class TestParagraphs:
 class TestAbove:
     def test_of_sections(self) -> None:
         """A section knows the headings it stands under, without its own."""
-        found = sections(b"# T\n## A\nx\n### a\n## B\n# U\n## C", path="p")
+        found = split_sections(b"# T\n## A\nx\n### a\n## B\n# U\n## C", path="p")
 
         assert [(), ("T",), ("T",), ("U",)] == [s.above for s in found]
 
     def test_file_name(self) -> None:
         """A title that is the name of the file says nothing of what is below it."""
-        assert ((), ()) == tuple(s.above for s in sections(b"# CLAUDE.md\n## A\nx", path="p"))
+        assert ((), ()) == tuple(s.above for s in split_sections(b"# CLAUDE.md\n## A\nx", path="p"))
 
 
 class TestOurOwnWords:
@@ -196,14 +196,14 @@ class TestOurOwnWords:
         """The section between our marks, marks included, has its exact byte range."""
         ours = b"<!-- cortex:begin v1 -->\r\n- z\r\n<!-- cortex:end -->\r\n"
         data = "## Ä\r\n".encode() + ours + b"tail"
-        found = [s for s in sections(data, path="p") if s.role is Role.RESOLVED]
+        found = [s for s in split_sections(data, path="p") if s.role is Role.RESOLVED]
 
         assert [ours] == [data[s.byte_start : s.byte_end] for s in found]
 
     def test_two_in_a_row(self) -> None:
         """Two marked sections, one right behind the other, stay two."""
         ours = "<!-- cortex:begin v1 -->\nz\n<!-- cortex:end -->\n"
-        roles = [s.role for s in sections((ours + ours).encode(), path="p")]
+        roles = [s.role for s in split_sections((ours + ours).encode(), path="p")]
 
         assert [Role.RESOLVED, Role.RESOLVED] == roles
 
@@ -224,14 +224,14 @@ class TestFragments:
             "x", "/p/CLAUDE.md", "p", "A", 2, 4, 4, 11, file_hash(data), above=("T",)
         )
 
-        assert expected == fragments(data, path="/p/CLAUDE.md", project="p")[1]
+        assert expected == split_fragments(data, path="/p/CLAUDE.md", project="p")[1]
 
     def test_errors_name_the_file(self) -> None:
         """A file that is not text is refused by name."""
         with pytest.raises(NotText, match=r"/p/CLAUDE\.md"):
-            fragments(b"\0", path="/p/CLAUDE.md", project="p")
+            split_fragments(b"\0", path="/p/CLAUDE.md", project="p")
         with pytest.raises(FileTooLarge, match=r"/p/CLAUDE\.md"):
-            fragments(b" " * 1_048_577, path="/p/CLAUDE.md", project="p")
+            split_fragments(b" " * 1_048_577, path="/p/CLAUDE.md", project="p")
 
 
 class TestEveryFile:
@@ -239,7 +239,7 @@ class TestEveryFile:
     def test_bytes_covered(self, text: str) -> None:
         """Every byte belongs to exactly one section: joined, the sections are the file."""
         data = text.encode()
-        found = sections(data, path="p")
+        found = split_sections(data, path="p")
 
         assert data == b"".join(data[s.byte_start : s.byte_end] for s in found)
         assert [0, *(s.byte_end for s in found[:-1])] == [s.byte_start for s in found]
@@ -247,7 +247,7 @@ class TestEveryFile:
     @given(DOCUMENTS)
     def test_lines_covered(self, text: str) -> None:
         """Every line belongs to exactly one section, and each section has one."""
-        found = sections(text.encode(), path="p")
+        found = split_sections(text.encode(), path="p")
 
         assert [1, *(s.line_end + 1 for s in found[:-1])] == [s.line_start for s in found]
         assert all(s.line_start <= s.line_end for s in found)
@@ -255,8 +255,8 @@ class TestEveryFile:
     @given(DOCUMENTS)
     def test_statements(self, text: str) -> None:
         """Statements lie in their fragment, one behind the other, and are numbered from 0."""
-        for fragment in fragments(text.encode(), path="/p", project="p"):
-            found = statements(fragment)
+        for fragment in split_fragments(text.encode(), path="/p", project="p"):
+            found = find_statements(fragment)
 
             assert list(range(len(found))) == [each.ordinal for each in found]
             assert all(fragment.byte_start <= each.byte_start for each in found)
@@ -266,14 +266,14 @@ class TestEveryFile:
     @given(DOCUMENTS)
     def test_read_twice(self, text: str) -> None:
         """The same bytes always give the same sections."""
-        assert sections(text.encode(), path="p") == sections(text.encode(), path="p")
+        assert split_sections(text.encode(), path="p") == split_sections(text.encode(), path="p")
 
     @given(st.text())
     def test_any_text(self, text: str) -> None:
         """Text of any kind is read, or refused with a typed error."""
         data = text.encode()
         try:
-            found = sections(data, path="p")
+            found = split_sections(data, path="p")
         except NotText:
             assert "\0" in text
         else:
@@ -283,4 +283,4 @@ class TestEveryFile:
     def test_any_bytes(self, data: bytes) -> None:
         """Bytes of any kind are read, or refused with a typed error."""
         with suppress(NotText):
-            assert len(data) == sections(data, path="p")[-1].byte_end
+            assert len(data) == split_sections(data, path="p")[-1].byte_end

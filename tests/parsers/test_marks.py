@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.sections import Role, fragments, left_out, sections
+from cortex_actors.text.sections import Role, count_left_out, split_fragments, split_sections
 
 
 def said(text: str) -> list[str]:
     """Return what the fragments of a text say."""
-    return [each.content for each in fragments(text.encode(), path="/p", project="p")]
+    return [each.content for each in split_fragments(text.encode(), path="/p", project="p")]
 
 
 class TestManaged:
@@ -33,7 +33,7 @@ class TestManaged:
         """Such a block is a section of its own, marks included."""
         tool = b"<!-- nx start -->\r\nz\r\n<!-- nx end -->\r\n"
         data = b"a\r\n" + tool + b"b"
-        found = [s for s in sections(data, path="p") if s.role is Role.MANAGED]
+        found = [s for s in split_sections(data, path="p") if s.role is Role.MANAGED]
 
         assert [tool] == [data[s.byte_start : s.byte_end] for s in found]
 
@@ -69,7 +69,7 @@ class TestManaged:
     )
     def test_counted(self, text: str, count: int) -> None:
         """The lines that another tool keeps are counted, its marks included."""
-        assert count == left_out(text.encode(), path="p")
+        assert count == count_left_out(text.encode(), path="p")
 
     def test_headings_inside_do_not_split(self) -> None:
         """A tool's headings do not change how the rest of the file is split."""

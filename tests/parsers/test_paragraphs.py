@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.text.outline import TextRun, one_line, runs, spread
+from cortex_actors.text.outline import TextRun, join_lines, split_runs, spread
 
 WIDE = "This line goes on until there is no room left for any other word of this"
 
@@ -29,15 +29,15 @@ class TestRuns:
     )
     def test_broken(self, lines: list[str], expected: list[str]) -> None:
         """Lines that were wrapped are joined; those that end where a rule ends stay apart."""
-        assert expected == [run.text for run in runs(lines)]
+        assert expected == [run.text for run in split_runs(lines)]
 
     def test_whole(self) -> None:
         """A list item is one text, however its lines end."""
-        assert [TextRun(0, 1, "a. b.")] == list(runs(["a.", "b."], broken=False))
+        assert [TextRun(0, 1, "a. b.")] == list(split_runs(["a.", "b."], broken=False))
 
     def test_task(self) -> None:
         """The box of a task is no part of the text."""
-        assert "write tests" == one_line(["[x] write", "tests"])
+        assert "write tests" == join_lines(["[x] write", "tests"])
 
 
 class TestSpread:

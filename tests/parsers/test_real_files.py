@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.text.markdown import LineKind, kinds, lines
-from cortex_actors.text.sections import fragments, sections
-from cortex_actors.text.statements import statements
+from cortex_actors.text.sections import split_fragments, split_sections
+from cortex_actors.text.statements import find_statements
 from tests.parsers.corpus import SAMPLES, samples
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class TestSections:
             text = lines(data, path=str(path))
             opaque = {n for n, kind in enumerate(kinds(text), 1) if kind is LineKind.OPAQUE}
 
-            assert not opaque & {s.line_start for s in sections(data, path=str(path))}
+            assert not opaque & {s.line_start for s in split_sections(data, path=str(path))}
 
 
 @pytest.mark.slow
@@ -55,7 +55,7 @@ class TestStatements:
     def test_in_their_place(self, real_files: list[Path]) -> None:
         """Statements are numbered, and lie in their fragment in its order, each on one line."""
         for fragment in _fragments(real_files[::6]):
-            found = statements(fragment)
+            found = find_statements(fragment)
 
             assert list(range(len(found))) == [each.ordinal for each in found]
             assert all(fragment.byte_start <= e.byte_start < e.byte_end for e in found)
@@ -66,7 +66,7 @@ class TestStatements:
     def test_where_they_say(self, real_files: list[Path]) -> None:
         """Every word of a statement stands in its lines or above it; a row's in its table."""
         for fragment in _fragments(real_files[1::6]):
-            for each in statements(fragment):
+            for each in find_statements(fragment):
                 start = each.byte_start - fragment.byte_start
                 place = fragment.raw[start : each.byte_end - fragment.byte_start]
                 text = (fragment.raw if b"|" in place else place).decode("utf-8", "replace")
@@ -87,7 +87,7 @@ class TestSamples:
         said: dict[str, set[str]] = {}
         for path in samples():
             project = path.relative_to(SAMPLES).parts[0]
-            for fragment in fragments(path.read_bytes(), path=str(path), project=project):
+            for fragment in split_fragments(path.read_bytes(), path=str(path), project=project):
                 said.setdefault(fragment.content, set()).add(project)
 
         assert [3, 3] == sorted(len(where) for where in said.values() if len(where) > 1)
@@ -96,10 +96,10 @@ class TestSamples:
         """A file of 169 kB, as large as any that was met, is read whole."""
         text = (SAMPLES / "ledger-cli" / "CLAUDE.md").read_bytes()
         data = (text * (LARGEST // len(text) + 1))[:LARGEST]
-        found = fragments(data, path="/p", project="p")
+        found = split_fragments(data, path="/p", project="p")
 
         assert _covered(data)
-        assert 1_000 < sum(len(statements(each)) for each in found)
+        assert 1_000 < sum(len(find_statements(each)) for each in found)
 
     def test_line_ends_kept(self) -> None:
         """One sample has CRLF line ends, which a checkout must not change."""
@@ -110,14 +110,14 @@ class TestSamples:
 
 def _covered(data: bytes) -> bool:
     """Whether the sections of a file are, joined, the file."""
-    found = sections(data, path="p")
+    found = split_sections(data, path="p")
     return data == b"".join(data[s.byte_start : s.byte_end] for s in found)
 
 
 def _fragments(files: list[Path]) -> Iterator[Fragment]:
     """Yield what some files say."""
     for path in files:
-        yield from fragments(path.read_bytes(), path=str(path), project="p")
+        yield from split_fragments(path.read_bytes(), path=str(path), project="p")
 
 
 def _signs(text: str) -> str:

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.text.sections import fragments
-from cortex_actors.text.statements import MOST, statements
+from cortex_actors.text.sections import split_fragments
+from cortex_actors.text.statements import MOST, find_statements
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import Statement
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
 
 def read(text: str) -> list[Statement]:
     """Return the statements of a file."""
-    found = fragments(text.encode(), path="/p/CLAUDE.md", project="p")
-    return [each for fragment in found for each in statements(fragment)]
+    found = split_fragments(text.encode(), path="/p/CLAUDE.md", project="p")
+    return [each for fragment in found for each in find_statements(fragment)]
 
 
 def said(text: str) -> list[str]:
@@ -262,8 +262,8 @@ class TestPlaces:
         ).encode()
         found = [
             each
-            for fragment in fragments(data, path="/p", project="p")
-            for each in statements(fragment)
+            for fragment in split_fragments(data, path="/p", project="p")
+            for each in find_statements(fragment)
         ]
 
         assert [(4, 5), (7, 7)] == [(each.line_start, each.line_end) for each in found]
@@ -288,7 +288,7 @@ class TestPlaces:
 
     def test_of_a_fragment_by_hand(self) -> None:
         """A fragment without its bytes makes no statement."""
-        fragment = fragments(b"Use tabs.", path="/p", project="p")[0]
+        fragment = split_fragments(b"Use tabs.", path="/p", project="p")[0]
 
-        assert 1 == len(statements(fragment))
-        assert () == statements(type(fragment)("x", "/p", "p", None, 1, 1, 0, 1, "0" * 64))
+        assert 1 == len(find_statements(fragment))
+        assert () == find_statements(type(fragment)("x", "/p", "p", None, 1, 1, 0, 1, "0" * 64))

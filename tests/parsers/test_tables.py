@@ -2,12 +2,12 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.outline import MOST_ROWS, rows
+from cortex_actors.text.outline import MOST_ROWS, read_rows
 
 
 def said(*lines: str) -> list[str]:
     """Return what the rows of a table say."""
-    return [text for _, text in rows(lines)]
+    return [text for _, text in read_rows(lines)]
 
 
 class TestRows:

@@ -162,7 +162,7 @@ class Guild:
 
     async def principles(self) -> dict[str, Principle]:
         """Return the principles by what they say."""
-        found = await self.office.read(lambda c: principles.by_ids(c, principles.ids(c)))
+        found = await self.office.read(lambda c: principles.by_ids(c, principles.list_ids(c)))
         return {each.content: each for each in found.values()}
 
     async def given(self) -> list[str]:

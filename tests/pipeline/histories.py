@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import select
 
-from cortex_actors.domain.insight import Granularity, InsightSource, insight_id, statement_hash
+from cortex_actors.domain.insight import Granularity, InsightSource, hash_statement, insight_id
 from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciler import Comparing
 from cortex_actors.pipeline.relations import Ruling
@@ -65,7 +65,7 @@ def statements() -> list[str]:
 
 def said(text: str, path: str, *, revision: str, heading: str = "", ordinal: int = 0) -> Finding:
     """Return a statement as the accumulator hands it to the ledger."""
-    digest = statement_hash(text)
+    digest = hash_statement(text)
     source = InsightSource(
         insight_id=insight_id(digest),
         fragment_id=hashlib.sha256(f"{path}{heading}{revision}".encode()).hexdigest(),
@@ -97,7 +97,7 @@ def placed(found: Finding, scope: str) -> Finding:
 
 def ids(*texts: str) -> list[str]:
     """Return the insights whose texts those are."""
-    return [insight_id(statement_hash(text)) for text in texts]
+    return [insight_id(hash_statement(text)) for text in texts]
 
 
 @dataclass

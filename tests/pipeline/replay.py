@@ -14,7 +14,7 @@ from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import file_hash
 from cortex_actors.pipeline.reading import FileReader
 from cortex_actors.testing import eventually
-from cortex_actors.text.sections import dialect_of, folder_of
+from cortex_actors.text.sections import find_dialect, find_folder
 from cortex_actors.topics import FILE_CHANGED
 
 if TYPE_CHECKING:
@@ -174,11 +174,11 @@ def expected(project: Project, history: Sequence[Revision]) -> set[tuple[str, st
 
 def _said(project: Project, revision: Revision) -> Iterator[tuple[str, str, str]]:
     """Yield what one revision says."""
-    dialect = dialect_of(revision.name)
+    dialect = find_dialect(revision.name)
     if revision.data is None or dialect is None:
         return
     path = str(Path(project.root, revision.name))
-    folder = folder_of(revision.name)
+    folder = find_folder(revision.name)
     reader = FileReader(dialect, path, project.name, Granularity.STATEMENT, folder)
     for each in reader.read(revision.data).findings:
         yield path, each.insight_id, file_hash(revision.data)

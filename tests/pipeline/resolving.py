@@ -10,7 +10,7 @@ from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import OrganisationComplete, ResolutionRequested
 from cortex_actors.domain.principle import ResolutionWish
 from cortex_actors.embedding.factory import HashingProvider
-from cortex_actors.embedding.tokens import estimate
+from cortex_actors.embedding.tokens import estimate_tokens
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.sections import ReconciliationSettings, ResolutionSettings
@@ -69,7 +69,7 @@ class Resolving:
             reconciliation=ReconciliationSettings(),
             model=MODEL,
             embed=self.embed,
-            count=estimate,
+            count=estimate_tokens,
         )
 
     async def follow(self, name: str, text: str = HUMAN, file: str = "CLAUDE.md") -> Path:
@@ -158,7 +158,7 @@ class Resolving:
 
     async def bullets(self, path: Path, agent: str = "claude") -> list[str]:
         """Return the bullets that the ledger has in a file."""
-        found = await self.office.read(lambda c: resolutions.bullets(c, str(path), agent))
+        found = await self.office.read(lambda c: resolutions.load_bullets(c, str(path), agent))
         return [each.text for each in found]
 
     async def _asked(self, method: Any, *args: Any) -> Any:

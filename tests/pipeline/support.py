@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.domain.event import FileChanged
-from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
+from cortex_actors.domain.insight import InsightSource, hash_section, insight_id
 from cortex_actors.domain.project import Project
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.home import Home
@@ -168,7 +168,7 @@ class Office:
 
     async def runs(self, kind: str = "accumulator") -> list[projects.PipelineRun]:
         """Return an actor's runs, newest first."""
-        found = await self.read(lambda c: projects.latest(c, kind, 500))
+        found = await self.read(lambda c: projects.list_latest(c, kind, 500))
         return sorted(found, key=lambda run: run.id, reverse=True)
 
     async def insights(self) -> list[Insight]:
@@ -181,7 +181,7 @@ class Office:
 
     async def places(self, insight: str) -> list[InsightSource]:
         """Return where an insight stands now."""
-        return (await self.read(lambda c: insights.sources(c, [insight]))).get(insight, [])
+        return (await self.read(lambda c: insights.load_sources(c, [insight]))).get(insight, [])
 
     async def broken(self) -> dict[str, str]:
         """Return why files could not be read, by path."""
@@ -231,10 +231,10 @@ async def opened(folder: Path) -> AsyncIterator[Office]:
 
 def finding(content: str, path: str, *, revision: str = "r1", category: str = "fact") -> Finding:
     """Return a section of a file as the accumulator hands it to the ledger."""
-    digest = section_hash(content)
+    digest = hash_section(content)
     source = InsightSource(
         insight_id=insight_id(digest),
-        fragment_id=section_hash(path + content),
+        fragment_id=hash_section(path + content),
         path=path,
         project="",
         heading=None,

@@ -119,7 +119,7 @@ class TestChange:
         write(project, TWO)
         await office.changed(project, path)
 
-        state = await office.read(lambda c: projects.file(c, str(path)))
+        state = await office.read(lambda c: projects.load_file(c, str(path)))
         assert "unchanged" == (await office.runs())[0].state
         assert state is not None
         assert path.stat().st_mtime_ns == state.mtime_ns

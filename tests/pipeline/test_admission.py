@@ -37,7 +37,7 @@ async def reads(office: Office, embed: Embedder, request: pytest.FixtureRequest)
 
 async def standing(office: Office) -> list[Alert]:
     """Return the alerts there are."""
-    return await office.read(insight_records.standing)
+    return await office.read(insight_records.list_alerts)
 
 
 async def everything(office: Office) -> str:

@@ -126,7 +126,9 @@ class TestHistory:
             await guild.everything()
             before = await guild.state()
             await guild.everything()
-            owed = await office.read(lambda c: principles.load_derivations(c, principles.ids(c)))
+            owed = await office.read(
+                lambda c: principles.load_derivations(c, principles.list_ids(c))
+            )
             assert before == await guild.state(), f"seed {SEED}"
             assert set(before) == owed.keys(), f"seed {SEED}"
             for some in owed.values():

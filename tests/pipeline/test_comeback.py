@@ -32,7 +32,7 @@ def undo(*bullets: str) -> None:
         entry = WriteEntry("run_1", owner.id, owner.root, FILE, "claude", before, "0" * 64, "", 1)
         noted = projects.begin(tables.connection, entry)
         projects.end(tables.connection, noted.seq, WriteState.DONE, at=2)
-        assert [owner] == projects.ever(tables.connection)
+        assert [owner] == projects.list_ever(tables.connection)
         begin(tables.connection, SourceKind.PATH, "/two/CLAUDE.md", at=3)
         resolution.refuse(tables.connection, FILE)
 

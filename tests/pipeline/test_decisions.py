@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.insight import AgentVerdict, Conflict, Decider, Judgement, Relation
 from cortex_actors.pipeline import relations
-from cortex_actors.rules.clustering import pair
+from cortex_actors.rules.clustering import make_pair
 from cortex_actors.rules.proposals import Proposal, ProposalKind
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import contradictions, verdicts
@@ -74,7 +74,7 @@ def score(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def proposed(world: World) -> list[Proposed]:
     """Return what is proposed."""
-    return await world.office.read(verdicts.proposed)
+    return await world.office.read(verdicts.list_proposals)
 
 
 async def say(world: World, two: Pair, relation: Relation, said: str) -> None:
@@ -96,7 +96,7 @@ async def judge(world: World, two: Pair, said: AgentVerdict) -> None:
 
 def between(left: str, right: str) -> Pair:
     """Return the ids of two texts."""
-    return pair(*ids(left, right))
+    return make_pair(*ids(left, right))
 
 
 class TestPlaces:

@@ -47,7 +47,7 @@ class TestDrafted:
         """What he wrote there can move out, above the section, and is his from then on."""
         found = draft(touched(), edits=Edits.KEEP)
 
-        assert HUMAN + b"\n- Run pytest!\n- Mine.\n" == fence.removed(found)
+        assert HUMAN + b"\n- Run pytest!\n- Mine.\n" == fence.remove(found)
         assert draft(HUMAN).removeprefix(HUMAN) == found[found.index(b"\n<!-- cortex") :]
 
     def test_discard(self) -> None:

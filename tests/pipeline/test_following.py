@@ -81,7 +81,7 @@ class TestDamaged:
         await guild.reconcile()
         await guild.say(UTC, SMALL)
         await guild.world.reconcile()
-        name = await guild.office.read(lambda c: insight_evidence.by_id(c, ids(SMALL)))
+        name = await guild.office.read(lambda c: insight_evidence.load_texts(c, ids(SMALL)))
         digest = name[ids(SMALL)[0]].text_hash.hex()
         cut = "UPDATE vectors SET vector = substr(vector, 1, 92) WHERE hex(text_hash) = upper(?)"
         await guild.change(cut, digest)

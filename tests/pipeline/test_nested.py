@@ -26,7 +26,7 @@ pytestmark = pytest.mark.usefixtures("accumulator")
 
 async def owner(office: Office, path: Path) -> str:
     """Return whose file it is: its look and every source agree."""
-    state = await office.read(lambda c: projects.file(c, str(path)))
+    state = await office.read(lambda c: projects.load_file(c, str(path)))
     assert state is not None
     found = await office.read(insights.count_by_project)
     assert {state.project_id} == found.keys()

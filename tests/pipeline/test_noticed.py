@@ -102,7 +102,7 @@ class TestOtherRules:
         await world.write(project, "CLAUDE.md", [TABS, ALWAYS])
         await complete(world)
         await world.office.dismiss("reconciler")
-        before = await world.office.read(contradictions.mark)
+        before = await world.office.read(contradictions.load_mark)
         await employ(world.office, model="another")
         await eventually(lambda: _differs(world, before.by))
 
@@ -113,7 +113,7 @@ class TestOtherRules:
         await world.write(project, "CLAUDE.md", [TABS, ALWAYS])
         await complete(world)
         await world.office.dismiss("reconciler")
-        before = await world.office.read(contradictions.mark)
+        before = await world.office.read(contradictions.load_mark)
         await employ(world.office, judged=1.0, cluster=1.0)
         await eventually(lambda: _differs(world, before.by))
 
@@ -126,7 +126,7 @@ class TestOtherRules:
         await complete(world)
         assert "active" == await status(world, texts[0])
         office.home.rules.write_text('[alternatives]\ntea = ["teapot", "kettle"]\n')
-        before = await office.read(contradictions.mark)
+        before = await office.read(contradictions.load_mark)
         await eventually(lambda: _differs(world, before.by))
         assert "contradicted" == await status(world, texts[0])
 
@@ -178,4 +178,4 @@ async def _superseded(world: World, text: str) -> bool:
 async def _differs(world: World, by: bytes) -> bool:
     """Let a look go by; tell whether other rules have been judged by."""
     world.office.clock.advance(LOOK)
-    return by != (await world.office.read(contradictions.mark)).by
+    return by != (await world.office.read(contradictions.load_mark)).by

@@ -11,8 +11,8 @@ from cortex_actors.domain.insight import (
     Category,
     Granularity,
     InsightSource,
+    hash_statement,
     insight_id,
-    statement_hash,
 )
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.pipeline.likeness import SecondOpinion
@@ -71,7 +71,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 
 def _finding(number: int, text: str) -> Finding:
     """Return a statement on which no keyword speaks."""
-    digest = statement_hash(text)
+    digest = hash_statement(text)
     name = insight_id(digest)
     return Finding(
         insight_id=name,
@@ -91,13 +91,13 @@ async def test_opinion(store: Store) -> None:
     """While nobody embeds there is no opinion; then the near text gets one, and is asked once."""
     embedder = Embedder()
     opinion = SecondOpinion(store.records, embedder, model=MODEL)
-    near, far = (insight_id(statement_hash(text)) for text in (NEAR, FAR))
+    near, far = (insight_id(hash_statement(text)) for text in (NEAR, FAR))
 
     assert [] == await opinion.of([near, far])
     (found,) = await opinion.of([near, far])
     assert (near, Category.WARNING) == (found.insight_id, found.category)
 
-    await store.write(partial(insights.take, opinions=[found]))
+    await store.write(partial(insights.write_opinions, opinions=[found]))
     known = await store.read(lambda c: insight_lists.by_ids(c, [near, far]))
     assert [Category.WARNING, Category.FACT] == [known[each].category for each in (near, far)]
     assert [] == await opinion.of([near, far])
@@ -116,7 +116,7 @@ async def test_aside(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = Embedder()
     embedder.asked = 1
     opinion = SecondOpinion(store.records, embedder, model=MODEL)
-    ids = [insight_id(statement_hash(text)) for text in (NEAR, FAR)]
+    ids = [insight_id(hash_statement(text)) for text in (NEAR, FAR)]
 
     assert [] == await opinion.of(ids)
     assert seen

@@ -7,7 +7,7 @@ import pytest
 from cortex_actors.errors import BadInput, EmbedderDown
 from cortex_actors.pipeline.reading import ComparedTexts, joined, page_of, placed
 from cortex_actors.render import fence
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import find_dialect
 from tests.pipeline.support import MODEL, Embedder
 
 TEXT = b"""# Atlas
@@ -29,7 +29,7 @@ SECRET = "ghp_" + "a1B2" * 9
 
 def page(data: bytes) -> ComparedTexts:
     """Return what a file says."""
-    dialect = dialect_of("CLAUDE.md")
+    dialect = find_dialect("CLAUDE.md")
     assert dialect is not None
     return page_of(data, dialect, path="/a/CLAUDE.md", project="atlas")
 

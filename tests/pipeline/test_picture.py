@@ -11,7 +11,7 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.pipeline import reconciliation
 from cortex_actors.pipeline.reconciliation import Neighbourhood
 from cortex_actors.pipeline.relations import Relations
-from cortex_actors.rules.clustering import pair
+from cortex_actors.rules.clustering import make_pair
 from cortex_actors.storage.pipeline.contradictions import Contradiction
 from tests.pipeline.test_beyond import row
 
@@ -102,7 +102,7 @@ def fuller(around: Neighbourhood) -> tuple[SpokenText, SpokenText]:
     less.voices = more.voices = {"prj_1"}
     around.texts = {each.id: each for each in (less, more)}
     around.visited = set(around.texts)
-    around.note(pair(less.id, more.id), SAME, 0.9)
+    around.note(make_pair(less.id, more.id), SAME, 0.9)
     return less, more
 
 

@@ -13,7 +13,7 @@ from cortex_actors.domain.event import (
     ReconciliationComplete,
     ReconciliationRequested,
 )
-from cortex_actors.domain.insight import insight_id, section_hash
+from cortex_actors.domain.insight import hash_section, insight_id
 from cortex_actors.domain.principle import Derivation
 from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.sections import ReconciliationSettings
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
 
 
-TABS = insight_id(section_hash("Use tabs."))
+TABS = insight_id(hash_section("Use tabs."))
 
 
 def reconciler(office: Office) -> Consumer:
@@ -189,7 +189,7 @@ class TestWhatChanged:
         texts = [f"Rule {n}." for n in range(1_500)]
         await learn(office, project, *texts)
         await learn(office, other, *texts)
-        await complete(office, *(insight_id(section_hash(text)) for text in texts))
+        await complete(office, *(insight_id(hash_section(text)) for text in texts))
 
         assert {0.55} == {round(each.confidence, 9) for each in await office.insights()}
         assert 1_500 == (await counts(office))["changed"]
@@ -226,7 +226,7 @@ class TestCandidates:
                 await learn(office, at, *texts, revision=revision)
         await reconcile(office)
 
-        assert sorted((insight_id(section_hash(text)),) for text in texts) == candidates(office)
+        assert sorted((insight_id(hash_section(text)),) for text in texts) == candidates(office)
         assert 1 == len(await office.runs("reconciler"))
 
     async def test_too_young(self, office: Office, project: Project, other: Project) -> None:
@@ -256,7 +256,7 @@ class TestCandidates:
             namesake = await office.follow(office.home.root / f"more{n}")
             await learn(office, namesake, "Use tabs.")
         (insight,) = await office.insights()
-        made = principles.of(insight, 0)
+        made = principles.make_principle(insight, 0)
         of_it = [Derivation(made.id, insight.id, 1.0)]
         await office.write(lambda c: principles.add(c, [made]))
         await office.write(lambda c: principles.derive(c, of_it))

@@ -102,7 +102,7 @@ class TestMerging:
 
         assert "active" == await status(world, ALWAYS)
         await world.reconcile()
-        assert {} == await office.read(lambda c: insights.representatives(c, ids(*ALL)))
+        assert {} == await office.read(lambda c: insights.load_representatives(c, ids(*ALL)))
 
 
 class TestContradictions:
@@ -208,7 +208,7 @@ class TestClusters:
         await world.write(project, "CLAUDE.md", texts)
         await world.reconcile()
         (name,) = set((await world.office.read(_clusters)).values())
-        (one,) = await world.office.read(lambda c: contradictions.some(c, [name]))
+        (one,) = await world.office.read(lambda c: contradictions.get_clusters(c, [name]))
         assert tuple(sorted(ids(*texts[:2]))) == one.members
         assert 0.8 == pytest.approx(one.coherence, abs=0.001)
         assert dict.fromkeys(one.members, one.id) == await world.office.read(_clusters)

@@ -36,7 +36,7 @@ class TestWritten:
 
         assert Ending.WRITTEN is found.ending
         assert text.startswith(HUMAN)
-        assert HUMAN.encode() == fence.removed(path.read_bytes())
+        assert HUMAN.encode() == fence.remove(path.read_bytes())
         assert f"- {PYTEST}\n" in text
         assert f"- [CONFLICT] {TABS}\n" in text
 
@@ -268,7 +268,7 @@ class TestEdited:
         path = await self.edited(desk)
         await desk.resolve(path, edits=Edits.KEEP)
 
-        assert b"- Mine.\n" in fence.removed(path.read_bytes())
+        assert b"- Mine.\n" in fence.remove(path.read_bytes())
         assert Ending.UNCHANGED is (await desk.one(path)).ending
 
     async def test_discard(self, desk: Resolving) -> None:

@@ -183,7 +183,7 @@ class TestSaves:
         embed.gate.set()
         found = await asked
 
-        assert saved.encode() == fence.removed(path.read_bytes())
+        assert saved.encode() == fence.remove(path.read_bytes())
         assert [f"- [CONFLICT] {TABS}"] == [each.text for each in found.bullets]
 
     async def test_two_at_once(self, desk: Resolving) -> None:
@@ -193,7 +193,7 @@ class TestSaves:
 
         endings = sorted(each.ending for each in found)
         assert [Ending.UNCHANGED] * 3 + [Ending.WRITTEN] == endings
-        assert HUMAN.encode() == fence.removed(path.read_bytes())
+        assert HUMAN.encode() == fence.remove(path.read_bytes())
 
     async def test_crash(self, desk: Resolving, office: Office, embed: Embedder) -> None:
         """A file that was in hand when the resolver died is written by its next life."""

@@ -42,7 +42,9 @@ class TestTakenBackMeanwhile:
         assert PYTEST in path.read_text()
         assert made.id not in {
             each.principle_id
-            for each in await office.read(lambda c: resolutions.bullets(c, str(path), "claude"))
+            for each in await office.read(
+                lambda c: resolutions.load_bullets(c, str(path), "claude")
+            )
         }
 
 
@@ -103,7 +105,7 @@ class TestUndone:
         await desk.undo(path)
         await desk.resolve(path, edits=Edits.KEEP)
 
-        human = fence.removed(path.read_bytes()).decode()
+        human = fence.remove(path.read_bytes()).decode()
         assert f"{HUMAN}\n- Mine.\n" == human
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.domain.event import ScanRequested
-from cortex_actors.domain.insight import Granularity, section_hash, statement_hash
+from cortex_actors.domain.insight import Granularity, hash_section, hash_statement
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.pipeline import reading
 from cortex_actors.sections import AccumulationSettings
@@ -63,7 +63,7 @@ class TestStatements:
 
         (insight,) = await office.insights()
         assert ("atlas", "harbor") == insight.projects
-        assert insight.content_hash == statement_hash("Open  the\ncafe\u0301 page first.")
+        assert insight.content_hash == hash_statement("Open  the\ncafe\u0301 page first.")
 
     async def test_sibling_edited(self, office: Office, project: Project) -> None:
         """A rule keeps what was observed of it when its neighbour in the section changes."""
@@ -158,7 +158,7 @@ class TestGranularity:
 
         assert {"Style", "Tests"} == found.keys()
         text = "- Use tabs.\n- Never use spaces for indentation."
-        assert (text, section_hash(text)) == (found["Style"].content, found["Style"].content_hash)
+        assert (text, hash_section(text)) == (found["Style"].content, found["Style"].content_hash)
         assert (Granularity.SECTION, None) == (found["Style"].granularity, found["Style"].kind)
 
     async def test_turned(self, office: Office, project: Project, embed: Embedder) -> None:

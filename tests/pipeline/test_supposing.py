@@ -137,7 +137,7 @@ class TestPartOf:
         await guild.reconcile()
         made = (await guild.principles())[UTC]
         await guild.say(LOGS, by=[2])
-        same = principles.of(
+        same = principles.make_principle(
             (await guild.office.read(lambda c: insight_lists.by_ids(c, ids(LOGS))))[ids(LOGS)[0]], 0
         )
         written = replace(same, origin=Origin.SYNTHESIS)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from cortex_actors.clock import DAY
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.pipeline.evidence import Scales, evidence, weigh
+from cortex_actors.pipeline.evidence import Scales, gather_evidence, weigh
 from cortex_actors.rules.promotion import PromotionThresholds
 from cortex_actors.storage.pipeline.insight_evidence import SpokenText
 
@@ -51,13 +51,13 @@ class TestEvidence:
     def test_together(self) -> None:
         """What two wordings were seen on counts once for each day and project."""
         other = text("b", 2, 3, path="/b/CLAUDE.md")
-        found = evidence([text("a", 1, 2), text("c", 2), other], contradicted=False)
+        found = gather_evidence([text("a", 1, 2), text("c", 2), other], contradicted=False)
 
         assert (4, 2) == (found.observations, found.projects)
 
     def test_scanned(self) -> None:
         """Each day of a scan counts from the first on, a revision of that day no more than it."""
-        found = evidence([text("a", 0, 4, 9, scans=6)], contradicted=False)
+        found = gather_evidence([text("a", 0, 4, 9, scans=6)], contradicted=False)
 
         assert (7, NOW + 1) == (found.observations, found.last_seen)
 
@@ -66,7 +66,7 @@ class TestEvidence:
         left = text("c", 5, scans=9, path="/b/CLAUDE.md")
         left.paths.clear()
         left.since.clear()
-        found = evidence([text("a", 1, scans=9), left], contradicted=False)
+        found = gather_evidence([text("a", 1, scans=9), left], contradicted=False)
 
         assert 2 == found.observations
 
@@ -75,19 +75,19 @@ class TestEvidence:
         some = [text("a", 1), text("b", 1, path="/b/CLAUDE.md")]
         some[1].voices = some[0].voices
 
-        assert 1 == evidence(some, contradicted=False).projects
+        assert 1 == gather_evidence(some, contradicted=False).projects
 
     def test_left(self) -> None:
         """Revisions of a file that says neither any more do not count."""
         left = text("a", 1, 2)
         left.paths.clear()
-        found = evidence([left, text("b", 3, path="/b/CLAUDE.md")], contradicted=False)
+        found = gather_evidence([left, text("b", 3, path="/b/CLAUDE.md")], contradicted=False)
 
         assert 1 == found.observations
 
     def test_times(self) -> None:
         """It is as old as its first observation and as fresh as its newest."""
-        found = evidence([text("a", 50, 0)], contradicted=True)
+        found = gather_evidence([text("a", 50, 0)], contradicted=True)
 
         assert (NOW - 50 * DAY, NOW) == (found.first_seen, found.last_seen)
         assert found.contradicted

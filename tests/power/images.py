@@ -115,7 +115,7 @@ def _look(verdict: Verdict, ledger: Reopened, *, told: frozenset[str], where: st
     verdict.acknowledged = max(verdict.acknowledged, len(told))
     try:
         # Nothing that a cut leaves may look damaged: a backup would take the ledger's place.
-        damage = faults.damage(ledger.path)
+        damage = faults.find_damage(ledger.path)
         with ledger.transaction() as opened:
             kept = workload.kept(opened)
             kept.torn += unsound(opened) + ([damage] if damage else [])

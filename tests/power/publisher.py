@@ -88,7 +88,7 @@ class Life:
             tell(f"refused {type(error).__name__}")
             return error.exit_code
         # What fails while the file is closed has nobody else to tell it.
-        fault = actor.fault(self.home.ledger)
+        fault = actor.find_fault(self.home.ledger)
         return 0 if fault is None else fault.exit_code
 
     async def _work(self) -> None:

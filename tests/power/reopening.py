@@ -21,7 +21,7 @@ class Reopened:
     def __init__(self, path: Path) -> None:
         self.path = path
         # One engine for all: it keeps the statements that it compiled.
-        self._engine = connection.writing(path)
+        self._engine = connection.open_writing(path)
 
     @contextmanager
     def transaction(self) -> Iterator[Connection]:

@@ -31,7 +31,7 @@ OLD, SAVED, LAST = 4, 8, 12
 def main(home: Home, folder: Path) -> None:
     """Do everything once."""
     home.create()
-    engine = connection.writing(home.ledger)
+    engine = connection.open_writing(home.ledger)
     home.ledger.touch(mode=0o600)
     migrate(engine, home.ledger)
     _store(engine, range(OLD))

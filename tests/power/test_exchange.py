@@ -86,7 +86,7 @@ def _found(folder: Path, operations: list[Operation], count: int) -> list[str]:
 def _problems(cut: Cut, ledger: Reopened) -> Iterator[str]:
     """Yield what is wrong with an image."""
     home = Home(cut.home)
-    if report := recovery.ready(home, SystemClock()):
+    if report := recovery.make_ready(home, SystemClock()):
         yield f"it looked damaged: {report.reason}"
     migrated = _version(home.ledger) == NEW
     if "migrated" in cut.told and not migrated:

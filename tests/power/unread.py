@@ -12,7 +12,7 @@ from cortex_actors.storage.ledger import recovery
 
 if __name__ == "__main__":
     try:
-        recovery.ready(Home(Path(sys.argv[1])), SystemClock())
+        recovery.make_ready(Home(Path(sys.argv[1])), SystemClock())
     except LedgerDown as error:
         sys.stdout.write(f"{type(error).__name__}: {error}")
     else:

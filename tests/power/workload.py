@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import select
 
 from cortex_actors import topics
-from cortex_actors.domain.event import AccumulationComplete, Event, FileChanged, plain
+from cortex_actors.domain.event import AccumulationComplete, Event, FileChanged, dump_payload
 from cortex_actors.storage import events as append
 from cortex_actors.storage import projects
 from cortex_actors.storage.tables.schema import deliveries, events
@@ -116,7 +116,7 @@ class _Look:
         missing = [] if self.runs.get(name) == _run(name).error else ["the run"]
         for event in of_unit(number):
             topic, payload, _ = self.events.get(event.id, ("", None, 0))
-            if (topic, payload) != (event.topic, plain(event.payload)):
+            if (topic, payload) != (event.topic, dump_payload(event.payload)):
                 missing.append(event.id)
         return missing
 
@@ -125,7 +125,8 @@ class _Look:
         name = f"settled {seq}"
         topic, payload, new = self.events.get(_said(seq), ("", None, 0))
         there = {
-            "said event": (topic, payload) == (topics.ACCUMULATION_COMPLETE, plain(_complete(seq))),
+            "said event": (topic, payload)
+            == (topics.ACCUMULATION_COMPLETE, dump_payload(_complete(seq))),
             "delivery": self.waiting[RECONCILER, new] == 1,
             "acknowledgement": self.waiting[ACCUMULATOR, seq] == 0,
             "effect": self.runs.get(name) == _run(name).error,

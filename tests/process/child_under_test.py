@@ -67,7 +67,7 @@ def hang_up(params: dict[str, Any], body: bytes) -> tuple[dict[str, Any], bytes]
 
 
 if __name__ == "__main__":
-    CHANNEL = child.inherited(sys.argv)
+    CHANNEL = child.take_socket(sys.argv)
     if "--broken" in sys.argv:
         raise ImportError("no such model")
     handlers = (echo, fail, die, hang, say, describe, grow, babble, hang_up)

@@ -61,7 +61,7 @@ class TestKilled:
             left = list(opened.iterdump())
         (copy,) = (tmp_path / "backups").glob(f"before-v{OLD}-*.db")
         become_later(later, monkeypatch.setattr)
-        engine = opening.writing(path)
+        engine = opening.open_writing(path)
         found = migrate(engine, path)
         engine.dispose()
 

@@ -46,7 +46,7 @@ def cortex(tmp_home: Path) -> Iterator[Commands]:
     """Give the command line of a home with a ledger, as a daemon leaves it."""
     commands = Commands(tmp_home)
     path = Home(tmp_home).ledger
-    engine = connection.writing(path)
+    engine = connection.open_writing(path)
     migrate(engine, path)
     engine.dispose()
     yield commands

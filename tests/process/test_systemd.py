@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.cli.service import unit
+from cortex_actors.cli.service import make_unit
 from cortex_actors.home import Home
 from tests.process.commands import PATIENCE, Commands, until
 
@@ -93,7 +93,7 @@ def manager(cortex: Commands) -> Iterator[Manager]:
 
 def exec_start(home: Home) -> tuple[list[str], dict[str, str]]:
     """Return the unit's command, and what it sets in the environment."""
-    text = unit(home).text
+    text = make_unit(home).text
     (command,) = re.findall(r"^ExecStart=:(.*)$", text, re.MULTILINE)
     given = re.findall(r"^Environment=(\w+)=(.*)$", text, re.MULTILINE)
     return str(command).split(), dict(given)

@@ -65,7 +65,7 @@ class TestVerbs:
     async def test_let_go(self) -> None:
         """What is remembered of verbs keeps no desk alive, and with it a tree that has ended."""
         desk, request = Short(), rpc.Request(1, "ask", {"what": "x"})
-        answer = await rpc.bound({"ask": desk.ask}, request, AZOTH)()
+        answer = await rpc.bind_verb({"ask": desk.ask}, request, AZOTH)()
         kept = weakref.ref(desk)
         del desk
         gc.collect()
@@ -81,7 +81,7 @@ class TestVerbs:
         """A verb that does not ask who calls it is refused before its parameters are looked at."""
         for params in ({}, {"nonsense": 1}, {"caller": None}, {"agent": "AZOTH"}):
             with pytest.raises(NotYours, match=name):
-                rpc.bound(VERBS, rpc.Request(1, name, params), AZOTH)
+                rpc.bind_verb(VERBS, rpc.Request(1, name, params), AZOTH)
 
     @pytest.mark.parametrize("name", sorted(OPEN))
     def test_open(self, name: str) -> None:
@@ -97,7 +97,7 @@ class TestVerbs:
         request = rpc.Request(1, name, {"caller": "OWNER"})
         for caller in (OWNER, AZOTH):
             with pytest.raises(rpc.UnreadableRequest) as refused:
-                rpc.bound(VERBS, request, caller)
+                rpc.bind_verb(VERBS, request, caller)
             assert "caller" not in str(refused.value).partition("; it takes ")[2]
 
 

@@ -69,10 +69,10 @@ class TestEvery:
         caller = Caller("CLAUDE", is_session=True)
         if name in REFUSED:
             with pytest.raises(NotYours, match="ask the person who owns it"):
-                rpc.bound({one.method: verb}, request, caller)
+                rpc.bind_verb({one.method: verb}, request, caller)
             return
         with suppress(rpc.UnreadableRequest):  # its parameters are wrong, which is looked at later
-            rpc.bound({one.method: verb}, request, caller)
+            rpc.bind_verb({one.method: verb}, request, caller)
 
 
 @pytest.mark.slow

@@ -14,11 +14,11 @@ from cortex_actors.rules.decay import (
     HOUR,
     Decay,
     attention,
+    attention_of,
     bonus,
+    find_floor,
+    find_window,
     fresh_for,
-    kept,
-    of,
-    window,
 )
 
 #: The document's numbers: layer, hours since it was touched, accesses, attention.
@@ -87,34 +87,34 @@ class TestOf:
         read = memory(accessed_at=day, access_count=1)
         promoted = memory(accessed_at=day, access_count=1, promoted_at=4 * day)
 
-        assert 0.5 == of(memory(), 3 * day)
-        assert 0.6 == of(read, 4 * day)
-        assert 0.6 == of(promoted, 7 * day)
+        assert 0.5 == attention_of(memory(), 3 * day)
+        assert 0.6 == attention_of(read, 4 * day)
+        assert 0.6 == attention_of(promoted, 7 * day)
 
     def test_pinned(self) -> None:
         """What is pinned does not fade."""
-        assert 1.0 == of(memory(pinned_at=1, layer=Layer.SENSORY), 10**15)
+        assert 1.0 == attention_of(memory(pinned_at=1, layer=Layer.SENSORY), 10**15)
 
 
 class TestWindow:
     def test_document(self) -> None:
         """A memory of the first layer that was never read is half forgotten after six hours."""
-        assert 6 * HOUR == window(Layer.SENSORY, 0, 0.5)
+        assert 6 * HOUR == find_window(Layer.SENSORY, 0, 0.5)
 
     def test_ends(self) -> None:
         """What the floor or the accesses give holds at any age; what nothing gives, at none."""
-        assert EVER == window(Layer.WORKING, 0, 0.2)
-        assert EVER == window(Layer.WORKING, 5, 0.5)
-        assert EVER == window(Layer.CORTEX, 0, 1.0)
-        assert window(Layer.CORTEX, 9, 1.1) is None
-        assert window(Layer.WORKING, 2, 1.3) is None
+        assert EVER == find_window(Layer.WORKING, 0, 0.2)
+        assert EVER == find_window(Layer.WORKING, 5, 0.5)
+        assert EVER == find_window(Layer.CORTEX, 0, 1.0)
+        assert find_window(Layer.CORTEX, 9, 1.1) is None
+        assert find_window(Layer.WORKING, 2, 1.3) is None
 
     @given(layer=layers, count=counts, age=ages, least=st.floats(0, 1.6), other=decays)
     def test_agrees(
         self, layer: Layer, count: int, age: int, least: float, other: dict[Layer, Decay]
     ) -> None:
         """A memory has the least attention exactly while it is not older than the window."""
-        far = window(layer, count, least, other)
+        far = find_window(layer, count, least, other)
 
         is_within = far is not None and age <= far
         assert is_within == (attention(layer, age, count, other) >= least)
@@ -122,7 +122,7 @@ class TestWindow:
     @given(layer=layers, count=counts, least=st.floats(0, 1.6), other=decays)
     def test_edge(self, layer: Layer, count: int, least: float, other: dict[Layer, Decay]) -> None:
         """The window ends at the very microsecond."""
-        far = window(layer, count, least, other)
+        far = find_window(layer, count, least, other)
 
         if far is not None and far != EVER:
             assert attention(layer, far, count, other) >= least
@@ -131,7 +131,7 @@ class TestWindow:
     @given(layer=layers, count=counts, age=ages, other=decays)
     def test_own(self, layer: Layer, count: int, age: int, other: dict[Layer, Decay]) -> None:
         """What a memory has is within the window for it: equal is enough."""
-        far = window(layer, count, attention(layer, age, count, other), other)
+        far = find_window(layer, count, attention(layer, age, count, other), other)
 
         assert far is not None
         assert far >= age
@@ -140,15 +140,15 @@ class TestWindow:
 class TestFaded:
     def test_kept(self) -> None:
         """What a memory keeps for ever is its floor, or what its accesses give."""
-        assert [0.1, 0.1, 0.2] == [kept(Layer.SENSORY, count) for count in (0, 1, 2)]
-        assert 1.0 == kept(Layer.CORTEX, 0)
+        assert [0.1, 0.1, 0.2] == [find_floor(Layer.SENSORY, count) for count in (0, 1, 2)]
+        assert 1.0 == find_floor(Layer.CORTEX, 0)
 
     @given(layer=st.sampled_from(sorted(DECAYS)), count=counts, age=ages, other=decays)
     def test_fresh(self, layer: Layer, count: int, age: int, other: dict[Layer, Decay]) -> None:
         """A memory has faded exactly when it is near what it keeps for ever."""
         fresh = fresh_for(layer, count, other)
 
-        has_faded = attention(layer, age, count, other) <= kept(layer, count, other) + CLOSE
+        has_faded = attention(layer, age, count, other) <= find_floor(layer, count, other) + CLOSE
         assert has_faded == (fresh is None or age > fresh)
 
     def test_cortex(self) -> None:

@@ -10,7 +10,7 @@ from cortex_actors.rules.classification import (
     TITLE_LIMIT,
     ClassifiedBy,
     classify,
-    grounds,
+    find_grounds,
 )
 from cortex_actors.text.lexicon import CATEGORIES, DOMAINS, TAGS
 
@@ -152,7 +152,7 @@ class TestConfidence:
     @given(st.text(), st.none() | st.text())
     def test_any_text(self, text: str, heading: str | None) -> None:
         """The words that are named decide the category, and silence is never sure."""
-        why, found = grounds(text, heading), classify(text, heading)
+        why, found = find_grounds(text, heading), classify(text, heading)
 
         assert bool(why.categories) == (found.confidence > 0)
         if why.categories:
@@ -163,7 +163,7 @@ class TestConfidence:
 class TestGrounds:
     def test_named(self) -> None:
         """Every word that spoke is named, under everything for which it speaks."""
-        why = grounds("Avoid the API.", "Testing")
+        why = find_grounds("Avoid the API.", "Testing")
 
         assert [("fact", ("api",)), ("warning", ("avoid",))] == [
             (each.name, each.words) for each in why.categories

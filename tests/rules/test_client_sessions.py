@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.rules.sessions import ANSWER, REQUEST, Essence, condense, question_of
+from cortex_actors.rules.sessions import ANSWER, REQUEST, Essence, condense, extract_question
 
 CLAUDE: tuple[dict[str, Any], ...] = (
     {"type": "summary", "summary": "The router"},
@@ -126,12 +126,12 @@ class TestQuestion:
     @pytest.mark.parametrize("prompt", ["", "yes", "go on\n", "/compact the rest", "!ls -l | head"])
     def test_none(self, prompt: str) -> None:
         """What says too little, or is for the client, is no question, and it says why."""
-        assert question_of(prompt)[1].startswith("the prompt ")
+        assert extract_question(prompt)[1].startswith("the prompt ")
 
     def test_masked(self) -> None:
         """A prompt is asked without its secrets, on one line."""
         key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
-        assert ("why is [secret: github-token] refused", "") == question_of(
+        assert ("why is [secret: github-token] refused", "") == extract_question(
             f"why is\n{key} refused"
         )

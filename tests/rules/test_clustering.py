@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from cortex_actors.rules.clustering import Cluster, clusters, components, leaders, pair
+from cortex_actors.rules.clustering import (
+    Cluster,
+    clusters,
+    find_components,
+    find_leaders,
+    make_pair,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -42,17 +48,17 @@ class TestLeaders:
         """The first in the order stands for all that are like it."""
         alike = {"a": {"b", "c"}, "b": {"a"}, "c": {"a"}}
 
-        assert {"a": "a", "b": "a", "c": "a"} == leaders("abc", alike)
+        assert {"a": "a", "b": "a", "c": "a"} == find_leaders("abc", alike)
 
     def test_chain(self) -> None:
         """Who is like a follower only stands for itself: nobody counts for one it is not like."""
         alike = {"a": {"b"}, "b": {"a", "c"}, "c": {"b"}}
 
-        assert {"a": "a", "b": "a", "c": "c"} == leaders("abc", alike)
+        assert {"a": "a", "b": "a", "c": "c"} == find_leaders("abc", alike)
 
     def test_unknown(self) -> None:
         """Who is not in the order is nobody's leader and nobody's follower."""
-        assert {"a": "a"} == leaders("a", {"a": {"x"}, "x": {"a"}})
+        assert {"a": "a"} == find_leaders("a", {"a": {"x"}, "x": {"a"}})
 
     def test_follower_leaves(self) -> None:
         """Taking away who leads nobody changes nothing for the others, whatever the graph."""
@@ -64,9 +70,9 @@ class TestLeaders:
             one, other = dice.sample(items, 2)
             alike[one].add(other)
             alike[other].add(one)
-        before = leaders(items, alike)
+        before = find_leaders(items, alike)
         gone = dice.choice([each for each in items if each not in before.values()] or items[:1])
-        after = leaders([each for each in items if each != gone], alike)
+        after = find_leaders([each for each in items if each != gone], alike)
 
         assert gone == before[gone] or after == {
             each: lead for each, lead in before.items() if each != gone
@@ -76,7 +82,7 @@ class TestLeaders:
 class TestComponents:
     def test_parts(self) -> None:
         """What is connected is one part, what is connected with nothing one of its own."""
-        found = components("dcba", [pair("b", "a"), pair("c", "b")])
+        found = find_components("dcba", [make_pair("b", "a"), make_pair("c", "b")])
 
         assert [("a", "b", "c"), ("d",)] == found
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.clock import DAY
-from cortex_actors.rules.promotion import DEFAULTS, Evidence, confidence, confidence_floor
+from cortex_actors.rules.promotion import DEFAULTS, Evidence, compute_confidence, compute_floor
 
 NOW = 1_000 * DAY
 
@@ -14,7 +14,7 @@ def believed(
     observations: int = 1, projects: int = 1, *, days: int = 0, contradicted: bool = False
 ) -> float:
     """Return the confidence of an insight last seen some days ago."""
-    return confidence(Evidence(observations, projects, NOW - days * DAY, contradicted), NOW)
+    return compute_confidence(Evidence(observations, projects, NOW - days * DAY, contradicted), NOW)
 
 
 class TestFloor:
@@ -27,7 +27,7 @@ class TestFloor:
     )
     def test_vectors(self, observations: int, expected: float) -> None:
         """The floor grows with the logarithm of the observations, up to 0.6."""
-        assert expected == pytest.approx(confidence_floor(observations), abs=5e-5)
+        assert expected == pytest.approx(compute_floor(observations), abs=5e-5)
 
 
 class TestConfidence:
@@ -79,23 +79,23 @@ class TestKept:
         """Having been kept counts more the further the observations lie apart, for six days."""
         days = [Evidence(3, 1, NOW, first_seen=NOW - n * DAY) for n in (0, 2, 6, 600)]
 
-        assert [0.5, 0.53, 0.59, 0.59] == [round(confidence(each, NOW), 9) for each in days]
+        assert [0.5, 0.53, 0.59, 0.59] == [round(compute_confidence(each, NOW), 9) for each in days]
 
     def test_one_project(self) -> None:
         """One project alone never reaches what promotion asks for, however long it keeps a rule."""
         kept = Evidence(10_000, 1, NOW, first_seen=NOW - 9_999 * DAY)
 
-        assert DEFAULTS.confidence > confidence(kept, NOW)
+        assert DEFAULTS.confidence > compute_confidence(kept, NOW)
 
     @pytest.mark.parametrize("scanned", [4, 5, 7])
     def test_two_projects(self, scanned: int) -> None:
         """Two that agree reach it in a week in which they were scanned on four days or more."""
         kept = Evidence(2 * scanned, 2, NOW, first_seen=NOW - 6 * DAY)
 
-        assert DEFAULTS.confidence <= confidence(kept, NOW)
+        assert DEFAULTS.confidence <= compute_confidence(kept, NOW)
 
     def test_boilerplate(self) -> None:
         """What tools write into every file is believed a fifth as much."""
         everywhere = Evidence(3, 1, NOW, boilerplate=True)
 
-        assert 0.1 == round(confidence(everywhere, NOW), 9)
+        assert 0.1 == round(compute_confidence(everywhere, NOW), 9)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.domain.memory import ConvergenceLevel
-from cortex_actors.rules.convergence import Voice, around, converging, opposed, preview
+from cortex_actors.rules.convergence import Voice, around, find_groups, opposed, preview
 
 if TYPE_CHECKING:
     from cortex_actors.rules.convergence import AgreeingGroup, ConvergenceResult, Likeness
@@ -43,7 +43,7 @@ def ids(found: ConvergenceResult) -> list[list[str]]:
 class TestGroups:
     def test_harmony(self) -> None:
         """Two agents that say alike are in harmony [N-18]."""
-        (group,) = converging(voices("A", "B"), all_alike, threshold=0.7).groups
+        (group,) = find_groups(voices("A", "B"), all_alike, threshold=0.7).groups
 
         assert (ConvergenceLevel.HARMONY, ("A", "B"), 0.9) == (
             group.kind,
@@ -54,37 +54,37 @@ class TestGroups:
     def test_consensus(self) -> None:
         """Three agents, or more, are a consensus [N-18]."""
         for count in (3, 5):
-            (group,) = converging(voices(*"ABCDE"[:count]), all_alike, threshold=0.7).groups
+            (group,) = find_groups(voices(*"ABCDE"[:count]), all_alike, threshold=0.7).groups
 
             assert ConvergenceLevel.CONSENSUS is group.kind
 
     def test_one_agent(self) -> None:
         """What one agent says twice makes no agreement."""
-        assert () == converging(voices("A", "A", "A"), all_alike, threshold=0.7).groups
+        assert () == find_groups(voices("A", "A", "A"), all_alike, threshold=0.7).groups
 
     def test_threshold(self) -> None:
         """A cosine of just the threshold is enough, a hair less is not."""
         near = alike((0, 1), at=0.7)
 
-        assert [["0", "1"]] == ids(converging(voices("A", "B"), near, threshold=0.7))
-        assert [] == ids(converging(voices("A", "B"), near, threshold=0.700001))
+        assert [["0", "1"]] == ids(find_groups(voices("A", "B"), near, threshold=0.7))
+        assert [] == ids(find_groups(voices("A", "B"), near, threshold=0.700001))
 
     def test_not_by_way_of_another(self) -> None:
         """Two that are each near a third and not near each other are in no group together."""
-        found = converging(voices("A", "B", "C"), alike((0, 1), (1, 2)), threshold=0.7)
+        found = find_groups(voices("A", "B", "C"), alike((0, 1), (1, 2)), threshold=0.7)
 
         assert [["0", "1"]] == ids(found)
 
     def test_most_agents_first(self) -> None:
         """A message counts in the group of most agents, and in no other."""
         near = alike((0, 1), (1, 2), (2, 3), (1, 3), (4, 5))
-        found = converging(voices("A", "B", "C", "D", "E", "F"), near, threshold=0.7)
+        found = find_groups(voices("A", "B", "C", "D", "E", "F"), near, threshold=0.7)
 
         assert [["1", "2", "3"], ["4", "5"]] == ids(found)
 
     def test_several_of_one(self) -> None:
         """Several messages of an agent count once among the agents, and all among the messages."""
-        (group,) = converging(voices("A", "A", "B"), all_alike, threshold=0.7).groups
+        (group,) = find_groups(voices("A", "A", "B"), all_alike, threshold=0.7).groups
 
         assert (3, 2, ConvergenceLevel.HARMONY) == (
             len(group.voices),
@@ -95,7 +95,7 @@ class TestGroups:
     def test_min_agents(self) -> None:
         """Groups of fewer agents than were asked for are none."""
         for least, expected in ((2, 1), (3, 0)):
-            found = converging(voices("A", "B"), all_alike, threshold=0.7, min_agents=least)
+            found = find_groups(voices("A", "B"), all_alike, threshold=0.7, min_agents=least)
 
             assert expected == len(found.groups)
 
@@ -109,7 +109,7 @@ class TestGroups:
         near = set(
             data.draw(st.lists(st.sampled_from(every), unique=True) if every else st.just([]))
         )
-        found = converging(voices(*agents), alike(*near), threshold=0.7)
+        found = find_groups(voices(*agents), alike(*near), threshold=0.7)
 
         taken: set[int] = set()
         for group in found.groups:
@@ -191,7 +191,7 @@ class TestOpposites:
             Voice("1", "A", "Always pin your dependencies."),
             Voice("2", "B", "Never pin your dependencies."),
         ]
-        found = converging(some, all_alike, threshold=0.7)
+        found = find_groups(some, all_alike, threshold=0.7)
 
         assert () == found.groups
         (pair,) = found.apart
@@ -202,7 +202,7 @@ class TestOpposites:
         """Nobody is told that an agent has said the opposite of what it said before."""
         some = [Voice("1", "A", "Always use tabs."), Voice("2", "A", "Never use tabs.")]
 
-        assert () == converging(some, all_alike, threshold=0.7).apart
+        assert () == find_groups(some, all_alike, threshold=0.7).apart
 
 
 class TestPreview:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority
 from cortex_actors.errors import BadInput
 from cortex_actors.testing import EPOCH
-from cortex_actors.text.summary import parse, plain, render, session_of
+from cortex_actors.text.summary import name_session, normalise, parse, render
 
 #: 2025-06-01T08:30:00 UTC.
 AT = 1_748_766_600_000_000
@@ -75,7 +75,7 @@ LINES = st.one_of(
     ),
     st.sampled_from(["End Forward Crumb", "  indented", "SESSION SUMMARY:", "a: b, c", '"q", r']),
 )
-TEXTS = st.lists(LINES, min_size=1, max_size=4).map("\n".join).map(plain).filter(bool)
+TEXTS = st.lists(LINES, min_size=1, max_size=4).map("\n".join).map(normalise).filter(bool)
 NAMES = st.from_regex(r"[A-Za-z][\w ]{0,10}\w", fullmatch=True)
 
 CRUMBS = st.builds(
@@ -112,7 +112,7 @@ class TestForm:
 
     def test_session(self) -> None:
         """A session is called by its agent and second where nobody says how."""
-        assert "AZOTH_20250601_083000" == session_of("AZOTH", AT + 999_999)
+        assert "AZOTH_20250601_083000" == name_session("AZOTH", AT + 999_999)
 
 
 class TestRead:

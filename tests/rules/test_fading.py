@@ -14,8 +14,8 @@ from cortex_actors.rules.decay import (
     STRIKES,
     DecayStanding,
     days_since,
-    faded,
-    ranked,
+    decay_standing,
+    rank_standing,
     recency,
 )
 
@@ -62,13 +62,13 @@ class TestStatus:
     )
     def test_one_run(self, before: str, rank: float, days: float, after: str) -> None:
         """One step down in a run, and back as soon as it is observed again."""
-        assert after == faded(DecayStanding(before), rank, days=days).status
+        assert after == decay_standing(DecayStanding(before), rank, days=days).status
 
     def test_seven_runs(self) -> None:
         """What nobody believes is pruned by the seventh run in a row that finds it so."""
         now, seen = DecayStanding(), []
         for _ in range(STRIKES + 1):
-            now = faded(now, 0.05, days=200)
+            now = decay_standing(now, 0.05, days=200)
             seen.append(now.status)
 
         assert [DECAYING] * 6 + [PRUNED] * 2 == seen
@@ -76,10 +76,10 @@ class TestStatus:
     def test_one_run_between(self) -> None:
         """One run that finds it worth keeping begins the count anew."""
         now = DecayStanding(DECAYING, STRIKES - 1)
-        now = faded(now, 0.05, days=10)
+        now = decay_standing(now, 0.05, days=10)
 
         assert DecayStanding(ACTIVE, 0) == now
-        assert DecayStanding(DECAYING, 1) == faded(now, 0.05, days=200)
+        assert DecayStanding(DECAYING, 1) == decay_standing(now, 0.05, days=200)
 
 
 class TestRanked:
@@ -87,14 +87,14 @@ class TestRanked:
         """Counting a rank anew is no run of decay, however often it happens."""
         now = DecayStanding(DECAYING, 3)
         for _ in range(20):
-            now = ranked(now, 0.05, days=200)
+            now = rank_standing(now, 0.05, days=200)
 
         assert DecayStanding(DECAYING, 3) == now
 
     def test_back(self) -> None:
         """New evidence brings it back at once, and takes the strikes with it."""
-        assert DecayStanding() == ranked(DecayStanding(DECAYING, 5), 0.05, days=0)
-        assert DecayStanding() == ranked(DecayStanding(PRUNED, STRIKES), 0.05, days=0)
-        assert DecayStanding(PRUNED, STRIKES) == ranked(
+        assert DecayStanding() == rank_standing(DecayStanding(DECAYING, 5), 0.05, days=0)
+        assert DecayStanding() == rank_standing(DecayStanding(PRUNED, STRIKES), 0.05, days=0)
+        assert DecayStanding(PRUNED, STRIKES) == rank_standing(
             DecayStanding(PRUNED, STRIKES), 0.9, days=91
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.memory import Layer
-from cortex_actors.rules.decay import HOUR, Earning, Judged, below, is_deeper, judge, ripe_at
+from cortex_actors.rules.decay import HOUR, Earning, Judged, is_deeper, judge, next_layer, ripe_at
 
 #: layer, accesses, hours since it was said -> the layer earned, and why.
 VECTORS = (
@@ -51,7 +51,7 @@ class TestOrder:
     def test_below(self) -> None:
         """Each layer leads to the next, and the cortex nowhere."""
         assert [Layer.WORKING, Layer.LONG_TERM, Layer.CORTEX, None] == [
-            below(each) for each in Layer
+            next_layer(each) for each in Layer
         ]
 
     def test_deeper(self) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority
 from cortex_actors.errors import BadInput, Refused
-from cortex_actors.rules.admission import AdmissionRequest, again, crumb
+from cortex_actors.rules.admission import AdmissionRequest, make_crumb, to_request
 from cortex_actors.testing import EPOCH
 
 #: A key as an issuer shapes it, made up for this test.
@@ -18,7 +18,7 @@ KEY = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 def left(**fields: Any) -> CrumbRecord:
     """Return the crumb that is made of what was given."""
     given = AdmissionRequest(**{"summary": "done", **fields})
-    return crumb(given, agent="A", name="crm_1", at=EPOCH, saved_by="owner", session="A_1")
+    return make_crumb(given, agent="A", name="crm_1", at=EPOCH, saved_by="owner", session="A_1")
 
 
 class TestTypes:
@@ -122,8 +122,8 @@ class TestAgain:
     def test_same(self) -> None:
         """A crumb that was taken is taken again as it is."""
         found = left(unfinished=["x"], references={"files": ["a", "b"]}, emotional_state={"a": "b"})
-        given = again(found, redact=False)
+        given = to_request(found, redact=False)
 
-        assert found == crumb(
+        assert found == make_crumb(
             given, agent="A", name="crm_1", at=EPOCH, saved_by="owner", session="other"
         )

@@ -17,11 +17,11 @@ from cortex_actors.rules.merging import (
     MergeGates,
     MergeVerdict,
     Ruled,
-    believed,
-    deeper,
+    choose_deeper,
     faithful,
+    judge_answer,
+    judge_pair,
     neighbour_score,
-    ruled,
 )
 
 REDIS, AGAIN = "Redis listens on port 6379 by default", "Redis by default listens on port 6379"
@@ -36,7 +36,7 @@ def _pairs() -> list[dict[str, Any]]:
 
 
 def _ruled(text: str, other: str, cosine: float) -> Ruled:
-    return ruled(text, other, cosine, gates=MergeGates(), thresholds=DEFAULTS)
+    return judge_pair(text, other, cosine, gates=MergeGates(), thresholds=DEFAULTS)
 
 
 class TestThresholds:
@@ -156,29 +156,31 @@ class TestPairs:
 class TestBelieved:
     def test_nobody(self) -> None:
         """Where nobody is sure they stay two."""
-        assert MergeVerdict.SKIP is believed(None, REDIS, AGAIN).verdict
+        assert MergeVerdict.SKIP is judge_answer(None, REDIS, AGAIN).verdict
 
     def test_same(self) -> None:
         """A model's word makes them one, and it is kept who said so."""
         said = Judgement(Relation.SAME, Decider.LLM, "same claim")
 
-        assert Ruled(MergeVerdict.MERGE, Decider.LLM, "same claim") == believed(said, REDIS, AGAIN)
+        assert Ruled(MergeVerdict.MERGE, Decider.LLM, "same claim") == judge_answer(
+            said, REDIS, AGAIN
+        )
 
     def test_value(self) -> None:
         """A model that overlooks a value is not believed."""
         said = Judgement(Relation.SAME, Decider.LLM, "same claim")
         other = REDIS.replace("6379", "6380")
 
-        assert MergeVerdict.SKIP is believed(said, REDIS, other).verdict
+        assert MergeVerdict.SKIP is judge_answer(said, REDIS, other).verdict
 
     def test_against(self) -> None:
         """A contradiction that a model sees is a conflict."""
         said = Judgement(Relation.CONTRADICTION, Decider.LLM, "not both", Conflict.DIRECT)
 
-        assert MergeVerdict.CONFLICT is believed(said, REDIS, AGAIN).verdict
+        assert MergeVerdict.CONFLICT is judge_answer(said, REDIS, AGAIN).verdict
 
 
 class TestLayer:
     def test_deeper(self) -> None:
         """What is made of two lies as deep as the deeper one."""
-        assert Layer.LONG_TERM is deeper(Layer.LONG_TERM, Layer.SENSORY)
+        assert Layer.LONG_TERM is choose_deeper(Layer.LONG_TERM, Layer.SENSORY)

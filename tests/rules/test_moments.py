@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.text.terms import LATEST, moment
+from cortex_actors.text.terms import LATEST, parse_moment
 
 SECOND = 1_000_000
 HOUR = 3_600 * SECOND
@@ -41,7 +41,7 @@ class TestMoment:
     )
     def test_understood(self, given: object, expected: int) -> None:
         """A number is microseconds, a date its first moment in UTC, a span counts back from now."""
-        assert expected == moment(given, NOW, name="since")
+        assert expected == parse_moment(given, NOW, name="since")
 
     @pytest.mark.parametrize(
         "given",
@@ -50,10 +50,10 @@ class TestMoment:
     def test_not_understood(self, given: object) -> None:
         """Anything else is refused, with the name of what was wrong and the forms there are."""
         with pytest.raises(BadInput, match=r'since .* is no moment: give a date .*"2h ago"'):
-            moment(given, NOW, name="since")
+            parse_moment(given, NOW, name="since")
 
     @pytest.mark.parametrize("given", [-1, 2**70, "999999999w", "99999999999999999999"])
     def test_out_of_range(self, given: object) -> None:
         """What the ledger could not hold is refused, too."""
         with pytest.raises(BadInput, match="until .* before 1970 or after 9999"):
-            moment(given, NOW, name="until")
+            parse_moment(given, NOW, name="until")

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.lexicon import Sense, senses, standard, wording
+from cortex_actors.text.lexicon import Sense, find_senses, standard, wording
 
 
 def _sense(text: str, word: str) -> Sense:
     """Return what a text does with the last mention of a word."""
     said = wording(text)
-    found = zip(said.words, senses(said, standard()), strict=True)
+    found = zip(said.words, find_senses(said, standard()), strict=True)
     return [sense for each, sense in found if each.text == word][-1]
 
 

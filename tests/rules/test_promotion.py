@@ -14,7 +14,7 @@ from cortex_actors.rules.promotion import (
     Requirement,
     agrees,
     awaits_person,
-    decided,
+    combine_decisions,
     is_offered,
     requirements,
     unmet,
@@ -164,7 +164,7 @@ class TestPerson:
         expected: Decision | None,
     ) -> None:
         """What was said of another wording counts, but no approval for words nobody saw."""
-        assert expected == decided(own, others, is_wary=is_wary)
+        assert expected == combine_decisions(own, others, is_wary=is_wary)
 
 
 class TestOffered:

@@ -15,7 +15,7 @@ from benchmarks.projects import LABELS
 from benchmarks.repositories import is_quiet, rows
 from cortex_actors.domain.insight import Claim
 from cortex_actors.rules.contradiction import judge
-from cortex_actors.rules.proposals import Proposal, ProposalKind, features, propose
+from cortex_actors.rules.proposals import Proposal, ProposalKind, compute_features, propose
 from cortex_actors.text.lexicon import table
 
 #: Statements with their headings, each of which meets each other one.
@@ -160,7 +160,7 @@ class TestPropose:
 class TestTable:
     def test_features(self) -> None:
         """Each kind has a weight for each feature and no other, and a threshold between 0 and 1."""
-        names = set(features(SOME[0], SOME[1], cosine=0.5))
+        names = set(compute_features(SOME[0], SOME[1], cosine=0.5))
         shipped = table("proposals", package="rules")
 
         assert set(ProposalKind) == set(shipped)
@@ -171,7 +171,7 @@ class TestTable:
     def test_bounds(self) -> None:
         """Each feature lies between 0 and 1 but for the cosine, which is as it is given."""
         for left, right in permutations(SOME, 2):
-            found = features(left, right, cosine=0.7)
+            found = compute_features(left, right, cosine=0.7)
 
             assert all(0 <= each.value <= 1 for each in found.values())
             assert found["cosine"].value == pytest.approx(0.7)

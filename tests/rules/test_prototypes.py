@@ -12,7 +12,7 @@ from cortex_actors.rules.classification import (
     MARGIN,
     MOST_SURE,
     NEAREST,
-    nearest,
+    rank_categories,
     telling,
     texts,
 )
@@ -29,7 +29,7 @@ class TestExamples:
 class TestNearest:
     def test_order(self) -> None:
         """The category of the nearest examples comes first, with the nearest of them."""
-        found = nearest(*_near(Category.WARNING, 0.6))
+        found = rank_categories(*_near(Category.WARNING, 0.6))
 
         assert Category.WARNING is found[0].category
         assert pytest.approx(0.6) == found[0].cosine
@@ -40,7 +40,7 @@ class TestNearest:
         """One example that happens to be near counts for half only."""
         row, examples = _near(Category.WARNING, 0.6, how_many=1)
 
-        assert pytest.approx(0.3) == nearest(row, examples)[0].cosine
+        assert pytest.approx(0.3) == rank_categories(row, examples)[0].cosine
 
 
 class TestTelling:
@@ -68,7 +68,7 @@ class TestTelling:
         examples = np.array([[each, 0.0] for each in cosines], np.float32)
         row = np.array([1.0, 0.0], np.float32)
         found = telling(row, examples)
-        first, second = nearest(row, examples)[:2]
+        first, second = rank_categories(row, examples)[:2]
 
         assert (found is not None) == (
             first.cosine >= LEAST and first.cosine - second.cosine >= MARGIN

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.claims import ranges
-from cortex_actors.text.lexicon import senses, standard, wording
+from cortex_actors.text.claims import find_ranges
+from cortex_actors.text.lexicon import find_senses, standard, wording
 
 
 def _found(text: str) -> dict[str, tuple[float, float]]:
     said = wording(text)
-    found = ranges(said, senses(said, standard()), lexicon=standard())
+    found = find_ranges(said, find_senses(said, standard()), lexicon=standard())
     return {slot: (each.least, each.most) for slot, each in found.items()}
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.addresses import Reach, forbidden, forbidden_name, reach
+from cortex_actors.rules.addresses import Reach, explain_forbidden_name, forbidden, reach
 
 #: Where the clouds answer, behind each way of hiding an IPv4 address in an IPv6 one.
 HIDDEN_METADATA = (
@@ -103,12 +103,12 @@ class TestNames:
     )
     def test_metadata(self, name: str) -> None:
         """Names under which clouds hand out credentials are not even looked up."""
-        assert "credentials" in forbidden_name(name)
+        assert "credentials" in explain_forbidden_name(name)
 
     @pytest.mark.parametrize("name", ["metadata.example.com", "localhost", "nas.fritz.box"])
     def test_others(self, name: str) -> None:
         """Every other name may be looked up; what it stands for is judged then."""
-        assert "" == forbidden_name(name)
+        assert "" == explain_forbidden_name(name)
 
 
 class TestReach:

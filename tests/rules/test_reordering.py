@@ -8,8 +8,8 @@ from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.rules.contradiction import believed as let_stand
 from cortex_actors.rules.convergence import opposed
-from cortex_actors.rules.merging import MergeGates, MergeVerdict, ruled
-from cortex_actors.rules.sameness import reordered
+from cortex_actors.rules.merging import MergeGates, MergeVerdict, judge_pair
+from cortex_actors.rules.sameness import find_reordering
 
 SWAPPED = [
     ("Anna reviews Ben's pull requests", "Ben reviews Anna's pull requests"),
@@ -43,7 +43,7 @@ class TestReordered:
     def test_two(self, text: str, other: str, cosine: float) -> None:
         """What has the same words in another order stays two, is no conflict and no agreement."""
         for one, another in ((text, other), (other, text)):
-            said = ruled(one, another, cosine, gates=MergeGates(), thresholds=DEFAULTS)
+            said = judge_pair(one, another, cosine, gates=MergeGates(), thresholds=DEFAULTS)
 
             assert MergeVerdict.SKIP is said.verdict
             assert opposed(one, another, cosine) is not None
@@ -52,7 +52,7 @@ class TestReordered:
     def test_one(self, text: str, other: str) -> None:
         """A phrase that says how, when or where may stand elsewhere."""
         for one, another in ((text, other), (other, text)):
-            said = ruled(one, another, 0.95, gates=MergeGates(), thresholds=DEFAULTS)
+            said = judge_pair(one, another, 0.95, gates=MergeGates(), thresholds=DEFAULTS)
 
             assert MergeVerdict.MERGE is said.verdict
             assert opposed(one, another, 0.95) is None
@@ -72,11 +72,13 @@ class TestReordered:
             ("Dependencies are to be pinned to versions in the file."),
         )
 
-        assert [None, None] == [reordered(one, other), reordered(active, passive)]
-        assert reordered("Service A is called by service B", "Service B is called by service A")
+        assert [None, None] == [find_reordering(one, other), find_reordering(active, passive)]
+        assert find_reordering(
+            "Service A is called by service B", "Service B is called by service A"
+        )
 
     def test_both(self) -> None:
         """Two texts that both say both are one."""
         one, other = "Anna calls Ben.", "Ben calls Anna."
 
-        assert reordered(f"{one} {other}", f"{other} {one}") is None
+        assert find_reordering(f"{one} {other}", f"{other} {one}") is None

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.clock import DAY
-from cortex_actors.rules.decay import BACKUP_HOUR, kept_backups
+from cortex_actors.rules.decay import BACKUP_HOUR, choose_backups
 
 #: A moment in 2026, at noon.
 NOON = 20_454 * DAY + 12 * BACKUP_HOUR
@@ -20,7 +20,7 @@ class TestKept:
         """Of a month of hourly backups, a day of hours and a week of days are left."""
         hours = [NOON - each * BACKUP_HOUR for each in range(30 * 24)]
 
-        left = kept_backups(hours, NOON)
+        left = choose_backups(hours, NOON)
 
         assert set(hours[:24]) <= left
         assert 24 + 5 == len(left)
@@ -30,23 +30,23 @@ class TestKept:
         """Hours in which nothing was written do not count, so a machine that rests loses none."""
         rare = [NOON - each * 5 * BACKUP_HOUR for each in range(24)]
 
-        assert frozenset(rare) == kept_backups(rare, NOON)
+        assert frozenset(rare) == choose_backups(rare, NOON)
 
     def test_ahead(self) -> None:
         """A backup that lies ahead, because the clock jumped, is nobody's to delete."""
-        assert frozenset({NOON, NOON + DAY}) == kept_backups(
+        assert frozenset({NOON, NOON + DAY}) == choose_backups(
             [NOON, NOON + DAY], NOON, hourly=1, daily=0
         )
 
     def test_nothing(self) -> None:
         """Of nothing, nothing is kept."""
-        assert frozenset() == kept_backups([], NOON)
+        assert frozenset() == choose_backups([], NOON)
 
     @settings(max_examples=50)
     @given(times, counts, counts)
     def test_promises(self, given: list[int], hourly: int, daily: int) -> None:
         """Whatever lies there, the newest stays, what is ahead stays, and the rest is bounded."""
-        left = kept_backups(given, NOON, hourly=hourly, daily=daily)
+        left = choose_backups(given, NOON, hourly=hourly, daily=daily)
         past = [each for each in given if each <= NOON]
 
         assert left <= set(given)
@@ -58,6 +58,6 @@ class TestKept:
     @given(times, counts, counts)
     def test_again(self, given: list[int], hourly: int, daily: int) -> None:
         """What was kept once is kept again, so repeating the deletion deletes nothing more."""
-        left = kept_backups(given, NOON, hourly=hourly, daily=daily)
+        left = choose_backups(given, NOON, hourly=hourly, daily=daily)
 
-        assert left == kept_backups(left, NOON, hourly=hourly, daily=daily)
+        assert left == choose_backups(left, NOON, hourly=hourly, daily=daily)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.rules.merging import objection
+from cortex_actors.rules.merging import find_objection
 
 SOURCES = ("Redis listens on port 6379.", "By default Redis listens on `6379`, not on TLS.")
 
@@ -14,7 +14,7 @@ class TestObjection:
         """What keeps every name and turns nothing may stand."""
         text = "By default Redis listens on port `6379`, not on TLS."
 
-        assert objection(text, SOURCES) is None
+        assert find_objection(text, SOURCES) is None
 
     @pytest.mark.parametrize(
         ("text", "why"),
@@ -28,5 +28,5 @@ class TestObjection:
     )
     def test_some(self, text: str, why: str) -> None:
         """What loses or adds a name, or turns something, may not."""
-        assert why in str(objection(text, SOURCES))
-        assert objection(text, SOURCES) is not None
+        assert why in str(find_objection(text, SOURCES))
+        assert find_objection(text, SOURCES) is not None

@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.standalone import (
     MOST,
+    find_project_stacks,
+    find_stacks,
+    find_topic,
     needs,
-    stacks,
-    stacks_of_project,
     standalone,
-    topic,
 )
 
 RULE = StatementKind.RULE
@@ -143,7 +143,7 @@ class TestAbout:
     )
     def test_stacks(self, text: str, found: set[str]) -> None:
         """A technology is told by its names, not by verbs that are spelled like one."""
-        assert found == stacks(text)
+        assert found == find_stacks(text)
 
     @pytest.mark.parametrize(
         ("text", "about"),
@@ -157,30 +157,30 @@ class TestAbout:
     )
     def test_topics(self, text: str, about: str) -> None:
         """A rule is about what most of its words tell, the heading that it has among them."""
-        assert about == topic(text)
+        assert about == find_topic(text)
 
     def test_of_project(self) -> None:
         """A project has what a file at its root tells, or what it names more than in passing."""
         passing = ["Never call this from Ruby.", *(f"Keep rule {n} in mind." for n in range(20))]
 
-        assert {"python", "sources"} == stacks_of_project(passing, ["pyproject.toml"])
-        assert {"ruby", "sources"} == stacks_of_project([*passing, "Run RuboCop."])
-        assert {"ruby", "sources"} == stacks_of_project(passing[:5])
+        assert {"python", "sources"} == find_project_stacks(passing, ["pyproject.toml"])
+        assert {"ruby", "sources"} == find_project_stacks([*passing, "Run RuboCop."])
+        assert {"ruby", "sources"} == find_project_stacks(passing[:5])
 
     def test_sources(self) -> None:
         """A rule about code needs a project that has some: not one of prompts or lists."""
         prose = [f"Keep the description of entry {n} in one sentence." for n in range(20)]
 
-        assert not needs("Validate all input.", ()) <= stacks_of_project(prose)
-        assert needs("Validate all input.", ()) <= stacks_of_project(prose, ["go.mod"])
-        assert needs("Keep commits small.", ()) <= stacks_of_project(prose)
+        assert not needs("Validate all input.", ()) <= find_project_stacks(prose)
+        assert needs("Validate all input.", ()) <= find_project_stacks(prose, ["go.mod"])
+        assert needs("Keep commits small.", ()) <= find_project_stacks(prose)
 
     def test_tools(self) -> None:
         """A rule about a convention that not every project has needs one that names it."""
         asked = needs("Use Conventional Commits in commit messages.", ())
 
-        assert not asked <= stacks_of_project(["Keep commits small."])
-        assert asked <= stacks_of_project(["Commits follow Conventional Commits."])
+        assert not asked <= find_project_stacks(["Keep commits small."])
+        assert asked <= find_project_stacks(["Commits follow Conventional Commits."])
 
     @pytest.mark.parametrize(
         "text",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.insight import Claim
-from cortex_actors.rules.merging import LONGEST, flaw
+from cortex_actors.rules.merging import LONGEST, find_flaw
 
 SOURCES = (
     Claim("Run the whole test suite with `make test` before you commit."),
@@ -25,7 +25,7 @@ class TestFlaw:
     )
     def test_stands(self, text: str) -> None:
         """What says no more than the sources is taken."""
-        assert flaw(text, SOURCES) is None
+        assert find_flaw(text, SOURCES) is None
 
     @pytest.mark.parametrize(
         ("text", "why"),
@@ -51,7 +51,7 @@ class TestFlaw:
     )
     def test_does_not(self, text: str, why: str) -> None:
         """What contradicts, invents, could harm or does not fit is dropped, with the reason."""
-        found = flaw(text, SOURCES)
+        found = find_flaw(text, SOURCES)
 
         assert found is not None
         assert found.startswith(why)
@@ -60,5 +60,5 @@ class TestFlaw:
         """A sentence may be as long as one line of a file."""
         text = "Run the tests before you commit."
 
-        assert flaw(text.ljust(LONGEST, "."), SOURCES) is None
-        assert flaw(text.ljust(LONGEST + 1, "."), SOURCES) is not None
+        assert find_flaw(text.ljust(LONGEST, "."), SOURCES) is None
+        assert find_flaw(text.ljust(LONGEST + 1, "."), SOURCES) is not None

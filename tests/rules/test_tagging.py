@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.text.terms import LONGEST, MOST, tags
+from cortex_actors.text.terms import LONGEST, MOST, normalise_tags
 
 
 class TestForm:
@@ -13,17 +13,17 @@ class TestForm:
         """Case, blanks and the way an accent is written make no difference; each comes once."""
         given = ["Deploy  Notes", " deploy notes ", "caf\u00e9", "cafe\u0301", "priority:HIGH"]
 
-        assert ("deploy notes", "caf\u00e9", "priority:high") == tags(given)
+        assert ("deploy notes", "caf\u00e9", "priority:high") == normalise_tags(given)
 
     def test_none(self) -> None:
         """No tags are no tags."""
-        assert () == tags([]) == tags(())
+        assert () == normalise_tags([]) == normalise_tags(())
 
     def test_stable(self) -> None:
         """A tag in its form stays as it is."""
-        made = tags(["A b", "\u0130stanbul", "\u1e9e"])
+        made = normalise_tags(["A b", "\u0130stanbul", "\u1e9e"])
 
-        assert made == tags(list(made))
+        assert made == normalise_tags(list(made))
 
 
 class TestRefused:
@@ -31,7 +31,7 @@ class TestRefused:
     def test_no_tags(self, given: object) -> None:
         """What is no list of words is refused."""
         with pytest.raises(BadInput, match="tags"):
-            tags(given)
+            normalise_tags(given)
 
     @pytest.mark.parametrize(
         "letter", ["\0", "\x1b", "\u200b", "\u202e", "\ud800", "\u2800", "\u3164"]
@@ -39,15 +39,17 @@ class TestRefused:
     def test_hidden(self, letter: str) -> None:
         """So is one with a character that nobody sees."""
         with pytest.raises(BadInput, match="nothing that can be read"):
-            tags([f"a{letter}b"])
+            normalise_tags([f"a{letter}b"])
 
     def test_limits(self) -> None:
         """The longest and the most are taken, and no more."""
-        assert MOST == len(tags([str(number) * LONGEST for number in range(10)] + list(_others())))
+        assert MOST == len(
+            normalise_tags([str(number) * LONGEST for number in range(10)] + list(_others()))
+        )
         with pytest.raises(BadInput, match="too long"):
-            tags(["x" * (LONGEST + 1)])
+            normalise_tags(["x" * (LONGEST + 1)])
         with pytest.raises(BadInput, match=f"{MOST + 1} tags"):
-            tags([f"t{number}" for number in range(MOST + 1)])
+            normalise_tags([f"t{number}" for number in range(MOST + 1)])
 
 
 def _others() -> list[str]:

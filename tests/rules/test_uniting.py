@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.merging import Prefer, covers, says, united
+from cortex_actors.rules.merging import Prefer, covers, says, unite_texts
 from cortex_actors.text.summary import sentences
 
 REDIS, AGAIN = "Redis listens on port 6379 by default", "Redis by default listens on port 6379"
@@ -55,31 +55,31 @@ class TestCovers:
 class TestUnited:
     def test_richer(self) -> None:
         """Where one says all that the other does, it stays as it is."""
-        assert "Use uv for packages." == united("Use uv for packages.", "Use uv")
-        assert "Use uv for packages." == united("Use uv", "Use uv for packages.")
+        assert "Use uv for packages." == unite_texts("Use uv for packages.", "Use uv")
+        assert "Use uv for packages." == unite_texts("Use uv", "Use uv for packages.")
 
     def test_both(self) -> None:
         """Else every sentence of both is there once, the older first."""
-        assert "Run ruff. Use uv. Ship it." == united("Use uv. Ship it.", "Run ruff. Use uv.")
+        assert "Run ruff. Use uv. Ship it." == unite_texts("Use uv. Ship it.", "Run ruff. Use uv.")
 
     def test_prefer(self) -> None:
         """Whose words are preferred, its wording and its order count (M-16)."""
-        assert AGAIN == united(AGAIN, REDIS, prefer=Prefer.A)
-        assert REDIS == united(AGAIN, REDIS, prefer=Prefer.B)
-        assert "Ship it. Run ruff." == united("Ship it.", "Run ruff.", prefer=Prefer.A)
+        assert AGAIN == unite_texts(AGAIN, REDIS, prefer=Prefer.A)
+        assert REDIS == unite_texts(AGAIN, REDIS, prefer=Prefer.B)
+        assert "Ship it. Run ruff." == unite_texts("Ship it.", "Run ruff.", prefer=Prefer.A)
 
     def test_equal(self) -> None:
         """Where nobody's are, the order decides nothing."""
-        assert united(AGAIN, REDIS) == united(REDIS, AGAIN)
+        assert unite_texts(AGAIN, REDIS) == unite_texts(REDIS, AGAIN)
 
     def test_lines(self) -> None:
         """What would not be told apart on one line is on lines of its own."""
-        assert "use uv\nrun ruff" == united("run ruff", "use uv")
+        assert "use uv\nrun ruff" == unite_texts("run ruff", "use uv")
 
     @given(a=_TEXT, b=_TEXT, prefer=st.sampled_from(Prefer))
     def test_nothing_lost(self, a: str, b: str, prefer: Prefer) -> None:
         """No merge loses a sentence, and none says what neither text does."""
-        found = united(a, b, prefer=prefer)
+        found = unite_texts(a, b, prefer=prefer)
 
         assert says(found, a)
         assert says(found, b)
@@ -88,6 +88,6 @@ class TestUnited:
     @given(a=_TEXT, b=_TEXT)
     def test_again(self, a: str, b: str) -> None:
         """A text that is in already changes nothing any more."""
-        found = united(a, b)
+        found = unite_texts(a, b)
 
-        assert found == united(a, found) == united(b, found)
+        assert found == unite_texts(a, found) == unite_texts(b, found)

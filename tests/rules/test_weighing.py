@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.clock import DAY
-from cortex_actors.rules.promotion import BASE, Evidence, confidence, steps
+from cortex_actors.rules.promotion import BASE, Evidence, compute_confidence, steps
 
 NOW = 1_000 * DAY
 
@@ -25,7 +25,7 @@ def test_same(
     last = NOW - age * DAY
     evidence = Evidence(observations, projects, last, against, last - length * DAY, boilerplate)
 
-    assert pytest.approx(confidence(evidence, NOW)) == steps(evidence, NOW)[-1].value
+    assert pytest.approx(compute_confidence(evidence, NOW)) == steps(evidence, NOW)[-1].value
 
 
 def test_words() -> None:

@@ -18,7 +18,7 @@ class TestHead:
         """A frame begins with the lengths of its header and of its body."""
         head = child.frame_head({"id": 1}, b"xyz")
 
-        assert (8, 3) == child.lengths(head[:8])
+        assert (8, 3) == child.read_lengths(head[:8])
         assert b'{"id":1}' == head[8:]
 
     def test_limits(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -27,7 +27,7 @@ class TestHead:
         with pytest.raises(BadInput, match=r"8 \+ 0 bytes passes the limit of 7"):
             child.frame_head({"id": 1}, b"")
         with pytest.raises(BadInput, match="send it in parts"):
-            child.lengths(child.LENGTHS.pack(0, child.BODY_LIMIT + 1))
+            child.read_lengths(child.LENGTHS.pack(0, child.BODY_LIMIT + 1))
 
 
 class TestInherited:
@@ -35,7 +35,7 @@ class TestInherited:
         """The channel is taken out of the arguments, wherever it stands."""
         ours, theirs = socket.socketpair()
         arguments = ["child", "--fd", str(theirs.detach()), "--path", "x"]
-        with ours, child.inherited(arguments) as channel:
+        with ours, child.take_socket(arguments) as channel:
             channel.sendall(b"hello")
 
             assert b"hello" == ours.recv(5)

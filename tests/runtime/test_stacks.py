@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.runtime.watchdog import stack
+from cortex_actors.runtime.watchdog import find_stack
 from cortex_actors.testing import eventually
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Gate:
 
 def names(task: asyncio.Task[None]) -> list[str]:
     """Return the functions of a task's stack."""
-    return [line.partition(" in ")[2] or line for line in stack(task)]
+    return [line.partition(" in ")[2] or line for line in find_stack(task)]
 
 
 class TestStack:
@@ -68,9 +68,9 @@ class TestStack:
         gate = Gate()
         work = gate.deep(1) if method == "deep" else getattr(gate, method)()
         task = asyncio.create_task(work)
-        await eventually(lambda: len(expected) == len(stack(task)) and gate.waiting)
+        await eventually(lambda: len(expected) == len(find_stack(task)) and gate.waiting)
         found = names(task)
-        lines = stack(task)
+        lines = find_stack(task)
         gate.opened.set()
         await task
 
@@ -82,8 +82,8 @@ class TestStack:
         """A stack that is very deep is cut."""
         gate = Gate()
         task = asyncio.create_task(gate.deep(200))
-        await eventually(lambda: 1 < len(stack(task)))
-        length = len(stack(task))
+        await eventually(lambda: 1 < len(find_stack(task)))
+        length = len(find_stack(task))
         gate.opened.set()
         await task
 
@@ -95,4 +95,4 @@ class TestStack:
         task.cancel()
         await asyncio.wait({task})
 
-        assert ((), ()) == (stack(task), stack(None))
+        assert ((), ()) == (find_stack(task), find_stack(None))

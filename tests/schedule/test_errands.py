@@ -36,7 +36,7 @@ LONG = 100 * DAY
 
 async def digests(watched: Watched) -> list[PipelineRun]:
     """Return the digests that were kept, newest first."""
-    return await watched.store.read(lambda c: projects.latest(c, projects.KIND))
+    return await watched.store.read(lambda c: projects.list_latest(c, projects.KIND))
 
 
 def made(watched: Watched) -> JobPreparer:
@@ -52,7 +52,9 @@ async def promoted(watched: Watched, text: str, confidence: float = 0.5) -> None
 
     def work(connection: Connection) -> None:
         insights.weigh(connection, [(said, confidence)])
-        made = principles.of(insights.by_id(connection, [said])[said], watched.clock.now())
+        made = principles.make_principle(
+            insights.load_live(connection, [said])[said], watched.clock.now()
+        )
         principles.add(connection, [made])
         principles.derive(connection, [Derivation(made.id, said, 1.0)])
 
@@ -101,7 +103,7 @@ class TestDigest:
         async with scheduled(tmp_path) as watched:
             ids = sorted(await watched.store.says(FILE, "Use tabs.", "Never use tabs."))
             await watched.store.write(lambda c: _events_of_a_day(c, ids))
-            found = await watched.store.read(lambda c: projects.digest(c, EPOCH, EPOCH + 1))
+            found = await watched.store.read(lambda c: projects.count_new(c, EPOCH, EPOCH + 1))
 
         assert (2, 1, 1, 1, 1, 3) == (
             found.insights,

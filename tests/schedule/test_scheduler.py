@@ -30,7 +30,7 @@ class TestDaily:
         """A home's first start notes every job and has none of the daily ones done at once."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
-            rows = await watched.store.read(backups.known)
+            rows = await watched.store.read(backups.load_jobs)
 
             assert 0 == await watched.said(SCAN_REQUESTED)
             assert sorted(JOBS) == sorted(rows)
@@ -142,11 +142,11 @@ class TestQuiet:
         """A run that changes nothing writes no row: an idle ledger is not copied every hour."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
-            rows = await watched.store.read(backups.known)
+            rows = await watched.store.read(backups.load_jobs)
             for _ in range(5):
                 await watched.turn(3_600)
 
-            assert rows == await watched.store.read(backups.known)
+            assert rows == await watched.store.read(backups.load_jobs)
             assert [30] == watched.copies()
             assert "done" == (await watched.job("prune"))["state"]
 
@@ -164,7 +164,7 @@ class TestQuiet:
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
             await watched.turn(DAY)
-            rows = await watched.store.read(backups.known)
+            rows = await watched.store.read(backups.load_jobs)
 
             assert {"done"} == {rows[name].state for name in ("scan", "backup", "check")}
             assert "every page of the ledger is sound" == rows["check"].said
@@ -219,7 +219,7 @@ class TestAskedFor:
 
         async with scheduled(tmp_path) as watched:
             with monkeypatch.context() as patch:
-                patch.setattr(faults, "whole", refused)
+                patch.setattr(faults, "check_whole", refused)
                 with pytest.raises(LedgerDown, match="no disk today"):
                     await watched.ask("check")
             failing = await watched.failing()
@@ -235,7 +235,7 @@ class TestAskedFor:
             raise DiskFault("a page is gone")
 
         async with scheduled(tmp_path) as watched:
-            monkeypatch.setattr(faults, "whole", damaged)
+            monkeypatch.setattr(faults, "check_whole", damaged)
             asked = asyncio.ensure_future(watched.ask("check"))
             reason = await watched.handle.exited()
             await asyncio.gather(asked, return_exceptions=True)
@@ -256,14 +256,14 @@ class TestLedgerAway:
             watched = Watched(store)
             await watched.start()
             await watched.turn(DAY)
-            rows = await store.read(backups.known)
+            rows = await store.read(backups.load_jobs)
             await watched.handle.stop(10)
             with monkeypatch.context() as patch:
-                patch.setattr(backups, "known", refused)
+                patch.setattr(backups, "load_jobs", refused)
                 await watched.start()
             await watched.turn(60)
             await watched.ask("scan")
-            after = await store.read(backups.known)
+            after = await store.read(backups.load_jobs)
             await watched.handle.stop(10)
 
         assert "cannot read when jobs were done last" in caplog.text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.api.status import kept
+from cortex_actors.api.status import load_backups
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import BadInput, DiskFault, LedgerDown
 from cortex_actors.rules.decay import BACKUP_HOUR
@@ -170,7 +170,7 @@ class TestFailures:
             failing = await NamedActor[Any]("scheduler", watched.store.names).ask(
                 Scheduler.describe
             )
-            known = kept(watched.store.home, EPOCH)
+            known = load_backups(watched.store.home, EPOCH)
 
         assert "cannot list the backups" in failing["backup"]
         assert {"backup": None, "checked_at": None, "recovery": None} == known
@@ -212,7 +212,7 @@ class TestFailures:
             if job == "backup":
                 backups.note_check(tmp_path / "backups", EPOCH)
                 monkeypatch.setattr(backups, "take", refused)
-            monkeypatch.setattr(faults, "whole", damaged)
+            monkeypatch.setattr(faults, "check_whole", damaged)
             watched.clock.advance(SOON)
             reason = await watched.handle.exited()
 
@@ -245,7 +245,7 @@ class TestCheck:
 
             watched.store.records.write = noted  # type: ignore[method-assign]  # looked at
             done = await watched.ask("check")
-            shown = kept(watched.store.home, EPOCH)["checked_at"]
+            shown = load_backups(watched.store.home, EPOCH)["checked_at"]
 
         assert "every page of the ledger is sound" == done.said
         assert [] == written
@@ -261,7 +261,7 @@ class TestCheck:
             await watched.turn(SOON)
             await watched.handle.stop(10)
 
-            assert not faults.marker(store.home.ledger).exists()
+            assert not faults.name_marker(store.home.ledger).exists()
 
     async def test_words(self, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
         """Words that are not those of the texts are made anew, and the ledger is not given up."""

@@ -144,7 +144,7 @@ def _in_order(disk: Rows, lines: list[Line]) -> Iterator[str]:
     """Yield deliveries that overtook an earlier one of their consumer, topic and key."""
     rows = disk.query("SELECT seq, topic, payload FROM events")
     keys = {
-        seq: (topic, topics.key_of(topic, topics.parse(topic, json.loads(payload))))
+        seq: (topic, topics.compute_key(topic, topics.parse(topic, json.loads(payload))))
         for seq, topic, payload in rows
     }
     last: dict[tuple[str, str, str | None], int] = {}

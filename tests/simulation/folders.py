@@ -10,7 +10,7 @@ from cortex_actors.domain.insight import Granularity
 from cortex_actors.domain.project import project_name
 from cortex_actors.pipeline.reading import FileReader
 from cortex_actors.render import fence
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -114,7 +114,7 @@ class Folders:
         shutil.rmtree(self.root)
 
     def _said(self, path: Path, root: Path) -> set[Place]:
-        dialect = dialect_of(str(path.relative_to(root)))
+        dialect = find_dialect(str(path.relative_to(root)))
         assert dialect is not None
         reader = FileReader(dialect, str(path), project_name(str(root)), Granularity.STATEMENT)
         return {
@@ -187,7 +187,7 @@ def _section(data: bytes) -> bytes:
 def _difference(path: Path, saved: bytes, now: bytes) -> Iterator[str]:
     """Yield in what a file is not what a person saved: beside a section of ours, as we wrote it."""
     ours, theirs = fence.find(now), fence.find(saved)
-    if fence.removed(now) != fence.removed(saved):
+    if fence.remove(now) != fence.remove(saved):
         yield f"{path} was saved as {saved!r} and is {now!r}"
     elif theirs is not None and not theirs.intact and now != saved:
         yield f"{path} was edited within our marks, {saved!r}, and is {now!r}"

@@ -84,6 +84,6 @@ def damaged(filed: Filed, how: str) -> bytes | None:
 
 def recovered(filed: Filed) -> RecoveryReport:
     """Do what the next start does."""
-    report = recovery.ready(filed.home, filed.clock)
+    report = recovery.make_ready(filed.home, filed.clock)
     assert report is not None
     return report

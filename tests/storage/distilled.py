@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.insight import statement_hash
+from cortex_actors.domain.insight import hash_statement
 from cortex_actors.domain.principle import (
     Derivation,
     Origin,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 def principle(text: str, **given: Any) -> Principle:
     """Return a principle of that text."""
-    digest = statement_hash(text)
+    digest = hash_statement(text)
     fields: dict[str, Any] = {
         "elaboration": None,
         "category": PrincipleCategory.HEURISTIC,

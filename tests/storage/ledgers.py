@@ -31,7 +31,7 @@ def template() -> bytes:
     """Return a ledger without content, migrated once."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cortex.db"
-        engine = opening.writing(path)
+        engine = opening.open_writing(path)
         migrate(engine, path)
         engine.dispose()
         return path.read_bytes()

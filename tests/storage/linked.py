@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.insight import statement_hash
+from cortex_actors.domain.insight import hash_statement
 from cortex_actors.domain.principle import principle_id
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def named(text: str) -> str:
     """Return the id of a principle that says that."""
-    return principle_id(statement_hash(text))
+    return principle_id(hash_statement(text))
 
 
 async def linked(store: Store) -> list[tuple[str, str, str]]:

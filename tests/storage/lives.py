@@ -112,7 +112,7 @@ class Lives:
         if not (self._is(name, ARCHIVED) or self._is(name, SUPERSEDED)):
             return
         life, at = self.known[name], self.now
-        before = self.tables.read(lambda c: memory_undo.before_restoring(c, name))
+        before = self.tables.read(lambda c: memory_undo.describe_state(c, name))
         if self._tried(
             lambda: self.tables.write(lambda c: memory_states.restore(c, [name], at)),
             self._free([name]),

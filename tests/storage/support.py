@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from cortex_actors.domain.insight import InsightSource, insight_id, section_hash
+from cortex_actors.domain.insight import InsightSource, hash_section, insight_id
 from cortex_actors.domain.project import Fragment, Project
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import ActorHandle, start_actor
@@ -133,7 +133,7 @@ def text_hash(content: str) -> bytes:
 
 def id_of(content: str) -> str:
     """Return the id of an insight that says that."""
-    return insight_id(section_hash(content))
+    return insight_id(hash_section(content))
 
 
 def findings(
@@ -149,7 +149,7 @@ def findings(
 
 def _finding(fragment: Fragment) -> Finding:
     """Return a fragment as an insight."""
-    digest = section_hash(fragment.content)
+    digest = hash_section(fragment.content)
     return Finding(
         insight_id=insight_id(digest),
         content=fragment.content,

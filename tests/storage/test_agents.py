@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.agent import DEFAULT, KNOWN, Agent, unknown
+from cortex_actors.domain.agent import DEFAULT, KNOWN, Agent, describe_unknown
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import BadInput
 from cortex_actors.storage import agent_records, memory_records
@@ -33,12 +33,12 @@ LUMEN = Agent(
 
 def one(tables: Tables, name: str, reader: str | None = None) -> Agent | None:
     """Return an agent that somebody may know of."""
-    return tables.read(lambda c: agent_records.by_id(c, name, reader))
+    return tables.read(lambda c: agent_records.load_agent(c, name, reader))
 
 
 def seen(tables: Tables, reader: str | None) -> set[str]:
     """Return the agents that somebody may know of, without those known from the start."""
-    found, total = tables.read(lambda c: agent_records.listed(c, reader, limit=100))
+    found, total = tables.read(lambda c: agent_records.list_agents(c, reader, limit=100))
     assert total == len(found)
     names = {each.id for each in found}
     for each in names:
@@ -48,7 +48,7 @@ def seen(tables: Tables, reader: str | None) -> set[str]:
 
 def everyone(tables: Tables, reader: str | None) -> list[str]:
     """Return the ids of all agents that somebody may know of."""
-    found, _ = tables.read(lambda c: agent_records.listed(c, reader, limit=100))
+    found, _ = tables.read(lambda c: agent_records.list_agents(c, reader, limit=100))
     return [each.id for each in found]
 
 
@@ -75,7 +75,7 @@ class TestProfile:
         found = {each: one(tables, each) for each in ("VAJRA", "NEW")}
         assert {
             "VAJRA": replace(KNOWN["VAJRA"], registered_at=7),
-            "NEW": unknown("NEW", at=7),
+            "NEW": describe_unknown("NEW", at=7),
         } == found
         assert LUMEN == one(tables, "LUMEN")
         assert 3 == tables.read(lambda c: count_rows(c, agents))
@@ -85,7 +85,8 @@ class TestProfile:
         assert KNOWN["AZOTH"] == one(tables, "AZOTH")
         assert one(tables, "LUMEN") is None
         assert [DEFAULT.id] == [
-            each.id for each in tables.read(lambda c: agent_records.listed(c, None, limit=100))[0]
+            each.id
+            for each in tables.read(lambda c: agent_records.list_agents(c, None, limit=100))[0]
         ]
 
     def test_seeded(self, tables: Tables) -> None:
@@ -99,14 +100,14 @@ class TestProfile:
         assert (KNOWN.keys() - {"KETHER"}, []) == ({*new}, again)
         vajra = replace(KNOWN["VAJRA"], registered_at=4)
         assert (own, vajra) == (one(tables, "KETHER"), one(tables, "VAJRA"))
-        listed = tables.read(lambda c: agent_records.listed(c, "STRANGER", limit=100))[0]
+        listed = tables.read(lambda c: agent_records.list_agents(c, "STRANGER", limit=100))[0]
         assert KNOWN.keys() | {"STRANGER"} == {each.id for each in listed}
 
     def test_page(self, tables: Tables) -> None:
         """A list is read in pages, by id."""
         tables.write(lambda c: agent_records.describe(c, LUMEN))
         tables.write(lambda c: agent_records.seed(c, at=1))
-        found, total = tables.read(lambda c: agent_records.listed(c, None, limit=2, skip=4))
+        found, total = tables.read(lambda c: agent_records.list_agents(c, None, limit=2, skip=4))
 
         assert (7, ["LUMEN", "NOURI"]) == (total, [each.id for each in found])
 
@@ -117,7 +118,7 @@ class TestNames:
         tables.write(lambda c: agent_records.describe(c, LUMEN))
 
         assert {"LUMEN": "Lumen", "AZOTH": "Azoth", "X": "X"} == tables.read(
-            lambda c: agent_records.displays(c, ["LUMEN", "AZOTH", "X", "X"])
+            lambda c: agent_records.load_display_names(c, ["LUMEN", "AZOTH", "X", "X"])
         )
 
     @pytest.mark.parametrize("name", ["Azoth", "AZOTH", "azoth", "\uff21zoth", "lumen"])

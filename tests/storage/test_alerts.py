@@ -36,8 +36,8 @@ class TestNote:
         for _ in range(3):
             await note(store, HIDDEN, HIDDEN)
 
-        assert [HIDDEN] == await store.read(insight_records.standing)
-        left = await store.read(insight_records.standing)
+        assert [HIDDEN] == await store.read(insight_records.list_alerts)
+        left = await store.read(insight_records.list_alerts)
         assert [AlertKind.HIDDEN_UNICODE] == [each.kind for each in left]
 
     async def test_ends(self, store: Store) -> None:
@@ -48,21 +48,21 @@ class TestNote:
         await note(store, HIDDEN)
 
         assert [("hidden_unicode", HIDDEN.detail, None, EPOCH + 1)] == ended
-        assert [HIDDEN] == await store.read(insight_records.standing)
+        assert [HIDDEN] == await store.read(insight_records.list_alerts)
 
     async def test_of_another_file(self, store: Store) -> None:
         """One file's alerts do not end another's."""
         await note(store, HIDDEN)
         await note(store, path="/projects/atlas/GEMINI.md")
 
-        assert [HIDDEN] == await store.read(lambda c: insight_records.standing(c, HERE))
+        assert [HIDDEN] == await store.read(lambda c: insight_records.list_alerts(c, HERE))
 
     async def test_moved(self, store: Store) -> None:
         """What moved within its file is the same alert on another line."""
         await note(store, HIDDEN)
         await note(store, replace(HIDDEN, line_start=9, line_end=9))
 
-        assert [9] == [each.line_start for each in await store.read(insight_records.standing)]
+        assert [9] == [each.line_start for each in await store.read(insight_records.list_alerts)]
 
 
 class TestSecrets:

@@ -29,7 +29,7 @@ class TestDecide:
             reviews.decide_approval(connection, approved("pri_a", at, decision))
         reviews.decide_approval(connection, approved("pri_b", 3))
 
-        assert {"pri_b"} == reviews.approved(connection)
+        assert {"pri_b"} == reviews.load_approved(connection)
         found = reviews.load_approvals(connection, ["pri_a", "pri_x"])
         assert {"pri_a": approved("pri_a", 2, Decision.REJECTED)} == found
 
@@ -40,7 +40,7 @@ class TestDecide:
             reviews.decide_approval(connection, approved(name, 1))
             reviews.end_approvals(connection, [name, "pri_x"], at=at)
         reviews.decide_approval(connection, approved("pri_c", 8))
-        assert {"pri_c"} == reviews.approved(connection)
+        assert {"pri_c"} == reviews.load_approved(connection)
         reviews.restore(connection, ended_at=5)
 
-        assert {"pri_a", "pri_c"} == reviews.approved(connection)
+        assert {"pri_a", "pri_c"} == reviews.load_approved(connection)

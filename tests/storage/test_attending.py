@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from cortex_actors.domain.memory import PROBE, Layer, MemoryStatus
 from cortex_actors.rules import decay
-from cortex_actors.rules.decay import CLOSE, DECAYS, HOUR, Decay, kept
+from cortex_actors.rules.decay import CLOSE, DECAYS, HOUR, Decay, find_floor
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import memory_attention, memory_states
 from cortex_actors.storage.memory.memory_attention import AccessCount
@@ -81,7 +81,7 @@ class TestFormula:
         query = select(rows.c.id).where(present(least, now, other))
 
         found = set(tables.read(lambda c: list(c.execute(query).scalars())))
-        assert found == {each.id for each in some if decay.of(each, now, other) >= least}
+        assert found == {each.id for each in some if decay.attention_of(each, now, other) >= least}
 
     @pytest.mark.parametrize("least", [0.1, 0.2, 0.3, 0.5, 0.6, 1.0, 1.1, 1.5])
     def test_round_numbers(self, scene: tuple[Tables, list[Memory]], least: float) -> None:
@@ -90,7 +90,7 @@ class TestFormula:
         query = select(rows.c.id).where(present(least, EPOCH, DECAYS))
 
         found = set(tables.read(lambda c: list(c.execute(query).scalars())))
-        assert found == {each.id for each in some if decay.of(each, EPOCH) >= least}
+        assert found == {each.id for each in some if decay.attention_of(each, EPOCH) >= least}
 
     @pytest.mark.slow
     @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -110,8 +110,8 @@ class TestFormula:
 def _has_faded(memory: Memory, at: int, decays: dict[Layer, Decay]) -> bool:
     if memory.layer not in decays or memory.pinned_at is not None or at < decay.touched_at(memory):
         return False
-    most = kept(memory.layer, memory.access_count, decays) + CLOSE
-    return decay.of(memory, at, decays) <= most
+    most = find_floor(memory.layer, memory.access_count, decays) + CLOSE
+    return decay.attention_of(memory, at, decays) <= most
 
 
 class TestRead:
@@ -121,7 +121,9 @@ class TestRead:
         now = EPOCH + 80 * HOUR
         for at in (now - 72 * HOUR, now - 73 * HOUR):  # the second one came late
             readings = {mem("x"): AccessCount(2, at)}
-            tables.write(partial(memory_attention.read, readings=readings, now=now, decays=DECAYS))
+            tables.write(
+                partial(memory_attention.write_accesses, readings=readings, now=now, decays=DECAYS)
+            )
 
         found = tables.read(lambda c: memory_records.read(c, [mem("x")], MemoryStatus))[mem("x")]
         assert (4, now - 72 * HOUR) == (found.access_count, found.accessed_at)
@@ -135,7 +137,7 @@ class TestRead:
         readings = {each: AccessCount(1, EPOCH) for each in (mem("gone"), mem("probe"), "mem_no")}
 
         assert [] == tables.write(
-            lambda c: memory_attention.read(c, readings, now=EPOCH, decays=DECAYS)
+            lambda c: memory_attention.write_accesses(c, readings, now=EPOCH, decays=DECAYS)
         )
 
 
@@ -145,10 +147,12 @@ class TestRipe:
         some = [memory(each, at) for each, at in (("a", 9), ("b", 5), ("c", 7))]
         tables.write(lambda c: memory_records.save(c, some))
         until = {each.id: each.created_at + HOUR for each in some}
-        tables.write(lambda c: memory_attention.wait(c, until))
+        tables.write(lambda c: memory_attention.note_due(c, until))
 
         def ripe(at: int) -> list[str]:
-            return [each.id for each in tables.read(lambda c: memory_attention.ripe(c, at, 10))]
+            return [
+                each.id for each in tables.read(lambda c: memory_attention.list_ripe(c, at, 10))
+            ]
 
         assert [] == ripe(EPOCH)
         assert [mem("b"), mem("c")] == ripe(EPOCH + HOUR + 7)
@@ -157,7 +161,7 @@ class TestRipe:
         """Looking for them costs what is ripe, and not what there is."""
         found: list[str] = []
         tables.connection.connection.driver_connection.set_trace_callback(found.append)  # type: ignore[union-attr]
-        tables.read(lambda c: memory_attention.ripe(c, EPOCH, 10))
+        tables.read(lambda c: memory_attention.list_ripe(c, EPOCH, 10))
         plan = tables.rows(f"EXPLAIN QUERY PLAN {found[-1]}")
 
         assert any("memory_attention_due" in str(row[-1]) for row in plan)
@@ -167,6 +171,6 @@ class TestRipe:
         """What waits for nothing is not found."""
         tables.write(lambda c: memory_records.save(c, [memory("a")]))
         until = decay.ripe_at(Layer.LONG_TERM, 99, said_at=EPOCH)
-        tables.write(lambda c: memory_attention.wait(c, {mem("a"): until}))
+        tables.write(lambda c: memory_attention.note_due(c, {mem("a"): until}))
 
-        assert [] == tables.read(lambda c: memory_attention.ripe(c, EPOCH * 2, 10))
+        assert [] == tables.read(lambda c: memory_attention.list_ripe(c, EPOCH * 2, 10))

@@ -17,7 +17,7 @@ from cortex_actors.errors import BadInput, LedgerDown, NotFound, StorageFull
 from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.storage.ledger import backups
 from cortex_actors.storage.ledger.backups import copy, problem
-from cortex_actors.storage.ledger.files import Halt, stamp
+from cortex_actors.storage.ledger.files import Halt, format_stamp
 from cortex_actors.testing import EPOCH
 from tests.storage.ledgers import Filed
 
@@ -229,7 +229,7 @@ class TestTidy:
         """Of many hourly copies the last hours and days stay; those of migrations do not count."""
         backups.prepare(filed.home.backups)
         for each in range(100):
-            name = f"cortex-{stamp(EPOCH - each * BACKUP_HOUR)}.db"
+            name = f"cortex-{format_stamp(EPOCH - each * BACKUP_HOUR)}.db"
             (filed.home.backups / name).write_bytes(b"copy")
         (filed.home.backups / "before-v1-20200101T000000Z.db").write_bytes(b"copy")
         gone = backups.tidy(filed.home.backups, now=EPOCH, hourly=24, daily=3)
@@ -261,7 +261,7 @@ class TestTidy:
         """It goes after the days of which copies are kept, unless there is no newer one."""
         backups.prepare(filed.home.backups)
         for kind, days in (("manual", age), ("cortex", others)):
-            name = f"{kind}-{stamp(EPOCH - days * 24 * BACKUP_HOUR)}.db"
+            name = f"{kind}-{format_stamp(EPOCH - days * 24 * BACKUP_HOUR)}.db"
             (filed.home.backups / name).write_bytes(b"copy")
         gone = backups.tidy(filed.home.backups, now=EPOCH, hourly=24, daily=7)
 
@@ -270,7 +270,9 @@ class TestTidy:
     def test_migrations(self, filed: Filed) -> None:
         """Of the copies from before migrations the last three stay."""
         for each in range(5):
-            backups.before_migration(filed.path, version=each + 1, at=EPOCH + each * BACKUP_HOUR)
+            backups.copy_before_migration(
+                filed.path, version=each + 1, at=EPOCH + each * BACKUP_HOUR
+            )
         names = [each.path.name[:9] for each in backups.listed(filed.home.backups)]
 
         assert ["before-v5", "before-v4", "before-v3"] == names
@@ -278,9 +280,12 @@ class TestTidy:
     def test_age(self, filed: Filed) -> None:
         """The newest copy's age is never below zero, whatever the clock did."""
         folder = filed.home.backups
-        ages = [backups.age(folder, EPOCH)]
+        ages = [backups.compute_age(folder, EPOCH)]
         backups.take(filed.path, folder, at=EPOCH)
-        ages += [backups.age(folder, EPOCH + BACKUP_HOUR), backups.age(folder, EPOCH - BACKUP_HOUR)]
+        ages += [
+            backups.compute_age(folder, EPOCH + BACKUP_HOUR),
+            backups.compute_age(folder, EPOCH - BACKUP_HOUR),
+        ]
 
         assert ages[0] is None
         assert [3_600, 0] == [round(each or 0) for each in ages[1:]]

@@ -56,9 +56,9 @@ def records(some: Sequence[Memory | CrumbRecord]) -> list[dict[str, Any]]:
 def arrived(tables: Tables, some: Sequence[dict[str, Any]]) -> memory_transfer.Arrived:
     """Let records arrive, checked as those of a file are."""
     made = [memorycore.read_record("cortex_private", each) for each in some]
-    done = tables.write(lambda c: memory_transfer.arrive(c, made))
+    done = tables.write(lambda c: memory_transfer.import_records(c, made))
     links = {e.item.id: e.item.replies_to for e in made if isinstance(e.item, Memory)}
-    tables.write(lambda c: memory_transfer.answer(c, links))
+    tables.write(lambda c: memory_transfer.link_replies(c, links))
     return done
 
 
@@ -177,7 +177,7 @@ def test_agents(tables: Tables) -> None:
     """An agent is known since the first record that names it; another stays as it was."""
     arrived(tables, records([said("a1", realm=Realm.BRIDGE, agent_id="A", related=("B",))]))
     arrived(tables, records([said("b2", 9, agent_id="B"), said("c3", 9, agent_id="C")]))
-    found = {each: agent_records.by_id(tables.connection, each) for each in "ABC"}
+    found = {each: agent_records.load_agent(tables.connection, each) for each in "ABC"}
 
     assert [EPOCH, EPOCH, EPOCH + 9] == [each.registered_at for each in found.values() if each]
 

@@ -32,9 +32,9 @@ class Log:
     """A ledger of one table, and the log beside it."""
 
     def __init__(self, path: Path) -> None:
-        self.engine = opening.writing(path)
+        self.engine = opening.open_writing(path)
         self.path = path
-        self.raw = opening.raw(self.engine)
+        self.raw = opening.find_driver(self.engine)
         self.raw.execute("CREATE TABLE bulk (bytes BLOB)")
         self.checkpoints = Checkpoints(self.engine, path, busy_ms=20)
 
@@ -64,7 +64,7 @@ def log(tmp_path: Path) -> Iterator[Log]:
 @pytest.fixture
 def reader(log: Log) -> Iterator[Engine]:
     """Give a reader of it."""
-    engine = opening.reading(log.path)
+    engine = opening.open_reading(log.path)
     yield engine
     engine.dispose()
 

@@ -31,7 +31,7 @@ class TestChosen:
     def test_kept(self, keep: str, kept: object) -> None:
         """Kept is whichever was asked for, in whichever order the two are named."""
         for both in ((OFTEN, FRESH), (FRESH, OFTEN)):
-            chosen = memory_merge.chosen(*both, keep, now=EPOCH, decays=DECAYS)
+            chosen = memory_merge.choose_kept(*both, keep, now=EPOCH, decays=DECAYS)
             assert kept == chosen[0]
             assert set(both) == set(chosen)
 
@@ -40,13 +40,13 @@ class TestChosen:
         """Of two that are equal the first is kept."""
         both = memory("b"), memory("a")
 
-        assert both == memory_merge.chosen(*both, keep, now=EPOCH, decays=DECAYS)
+        assert both == memory_merge.choose_kept(*both, keep, now=EPOCH, decays=DECAYS)
 
     @pytest.mark.parametrize("keep", ["", "both", "mem_", "mem_0000000", mem("another")])
     def test_wrong(self, keep: str) -> None:
         """Any other word is refused with the words there are, and so is what means both."""
         with pytest.raises(BadInput, match="higher_access, higher_attention"):
-            memory_merge.chosen(OFTEN, FRESH, keep, now=EPOCH, decays=DECAYS)
+            memory_merge.choose_kept(OFTEN, FRESH, keep, now=EPOCH, decays=DECAYS)
 
     def test_other_readers(self) -> None:
         """On a bridge, one does not stand for another that others may read."""
@@ -54,4 +54,4 @@ class TestChosen:
         other = memory("other", realm=Realm.BRIDGE, related=("C",))
 
         with pytest.raises(BadInput, match="others may read"):
-            memory_merge.chosen(one, other, "higher_access", now=EPOCH, decays=DECAYS)
+            memory_merge.choose_kept(one, other, "higher_access", now=EPOCH, decays=DECAYS)

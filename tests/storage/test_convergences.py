@@ -34,7 +34,7 @@ def told(tables: Tables, *names: str) -> bool:
     """Tell of a group; return whether it was new."""
     kind = ConvergenceLevel.CONSENSUS if len(names) > 2 else ConvergenceLevel.HARMONY
     ids = [mem(each) for each in names]
-    return tables.write(lambda c: village.tell(c, ids, kind=kind, likeness=0.8, at=EPOCH))
+    return tables.write(lambda c: village.note_group(c, ids, kind=kind, likeness=0.8, at=EPOCH))
 
 
 class TestOnce:
@@ -70,10 +70,10 @@ class TestKnown:
         told(tables, "1", "2", "3")
 
         def seen(reader: str | None) -> tuple[list[tuple[str, ...]], dict[str, int]]:
-            listed = tables.read(lambda c: village.listed(c, reader, limit=9))
+            listed = tables.read(lambda c: village.list_groups(c, reader, limit=9))
             return (
                 [each.memory_ids for each in listed],
-                tables.read(lambda c: village.counts(c, reader)),
+                tables.read(lambda c: village.count_groups(c, reader)),
             )
 
         small, large = (mem("0"), mem("1")), (mem("1"), mem("2"), mem("3"))
@@ -85,10 +85,10 @@ class TestKnown:
         """A forgotten post leaves its groups, and a group of one is gone."""
         told(tables, "0", "1")
         told(tables, "0", "1", "2")
-        tables.write(lambda c: village.wait(c, [mem("0")]))
+        tables.write(lambda c: village.note_due(c, [mem("0")]))
         tables.write(lambda c: village.forget(c, [mem("0")]))
 
-        listed = tables.read(lambda c: village.listed(c, None, limit=9))
+        listed = tables.read(lambda c: village.list_groups(c, None, limit=9))
         assert [(mem("1"), mem("2"))] == [each.memory_ids for each in listed]
         assert 0 == tables.read(village.count_waiting)
 
@@ -96,12 +96,12 @@ class TestKnown:
 class TestWaiting:
     def ready(self, tables: Tables, limit: int = 9) -> list[str]:
         """Return what can be compared."""
-        return tables.read(lambda c: village.ready(c, MODEL, limit=limit))
+        return tables.read(lambda c: village.list_ready(c, MODEL, limit=limit))
 
     def test_vectors(self, tables: Tables) -> None:
         """A post waits for its vector in the model's space, and is then compared in its turn."""
         some = [mem("1"), mem("0"), mem("0")]
-        tables.write(lambda c: village.wait(c, some))
+        tables.write(lambda c: village.note_due(c, some))
 
         assert ([], 2) == (self.ready(tables), tables.read(village.count_waiting))
         tables.write(lambda c: self.embed(c, "other/8", "0", "1"))
@@ -109,12 +109,12 @@ class TestWaiting:
         tables.write(lambda c: self.embed(c, MODEL, "1", "0"))
         assert [mem("0"), mem("1")] == self.ready(tables)
         assert [mem("0")] == self.ready(tables, 1)
-        tables.write(lambda c: village.compared(c, [mem("0")]))
+        tables.write(lambda c: village.mark_compared(c, [mem("0")]))
         assert [mem("1")] == self.ready(tables)
 
     def test_gone(self, tables: Tables) -> None:
         """What is found no more waits for no vector."""
-        tables.write(lambda c: village.wait(c, [mem("0")]))
+        tables.write(lambda c: village.note_due(c, [mem("0")]))
         tables.write(lambda c: memory_states.archive(c, [mem("0")], EPOCH))
 
         assert [mem("0")] == self.ready(tables)

@@ -76,9 +76,9 @@ class TestRows:
         first = crumb("one")
         leave(tables, first)
 
-        assert first == tables.read(lambda c: agent_records.like(c, crumb("one")))
-        assert tables.read(lambda c: agent_records.like(c, crumb("two"))) is None
-        assert tables.read(lambda c: agent_records.like(c, crumb("one", 1))) is None
+        assert first == tables.read(lambda c: agent_records.find_same(c, crumb("one")))
+        assert tables.read(lambda c: agent_records.find_same(c, crumb("two"))) is None
+        assert tables.read(lambda c: agent_records.find_same(c, crumb("one", 1))) is None
 
 
 class TestListed:

@@ -11,11 +11,11 @@ from cortex_actors.domain.insight import (
     Granularity,
     InsightSource,
     Relation,
+    hash_statement,
     insight_id,
-    statement_hash,
 )
 from cortex_actors.rules.calibration import Label
-from cortex_actors.rules.clustering import pair
+from cortex_actors.rules.clustering import make_pair
 from cortex_actors.storage import embeddings, projects
 from cortex_actors.storage.pipeline import contradictions, insight_lists, insights, verdicts
 from cortex_actors.storage.pipeline.contradictions import Contradiction
@@ -46,7 +46,7 @@ async def _states(store: Store, *texts: str, verdict: float = 0.0) -> list[str]:
 
 def _finding(number: int, text: str, verdict: float) -> Finding:
     """Return a statement as a file says it."""
-    digest = statement_hash(text)
+    digest = hash_statement(text)
     source = InsightSource(
         insight_id(digest), "frag", CLAUDE, "atlas", "Style", number + 1, number + 1, "sha", number
     )
@@ -75,7 +75,7 @@ async def _conflict(store: Store, left: str, right: str, status: str) -> None:
 
 async def _same(store: Store, left: str, right: str) -> None:
     """Have a person say that two insights are the same."""
-    two = pair(left, right)
+    two = make_pair(left, right)
     await store.write(lambda c: verdicts.say(c, two, relation=Relation.SAME, said="same", at=EPOCH))
 
 
@@ -85,7 +85,7 @@ class TestPairs:
         one, two, three = await _states(store, "Use tabs.", "Use spaces.", "Use blanks.")
         await _conflict(store, one, two, "resolved")
         await _conflict(store, one, three, "dismissed")
-        found = await store.read(lambda c: verdicts.pairs(c, MODEL))
+        found = await store.read(lambda c: verdicts.load_pairs(c, MODEL))
 
         assert {Label.CONTRADICTION, Label.HARMLESS} == {each.label for each in found}
         assert {"python"} == {each.domain for each in found}
@@ -98,14 +98,14 @@ class TestPairs:
         row = Contradiction(name, one, two, "direct", None, "reconciler", "rules", "why", EPOCH)
         await store.write(lambda c: contradictions.replace(c, [row], []))
 
-        assert [] == await store.read(lambda c: verdicts.pairs(c, MODEL))
+        assert [] == await store.read(lambda c: verdicts.load_pairs(c, MODEL))
 
     async def test_merges(self, store: Store) -> None:
         """What a person calls the same is a pair of one claim; what the rules merged is none."""
         one, two, three = await _states(store, "Use tabs.", "Tabs are used.", "Tabs it is.")
         await store.write(lambda c: insights.assign(c, {three: one}))
         await _same(store, two, three)
-        (found,) = await store.read(lambda c: verdicts.pairs(c, MODEL))
+        (found,) = await store.read(lambda c: verdicts.load_pairs(c, MODEL))
 
         assert Label.DUPLICATE is found.label
         assert {"Tabs are used.", "Tabs it is."} == {found.left.text, found.right.text}
@@ -114,7 +114,7 @@ class TestPairs:
     async def test_person_first(self, store: Store) -> None:
         """What a person said of two texts goes before what a model answered about them."""
         one, two = await _states(store, "Use tabs.", "Tabs are used.")
-        texts = sorted(statement_hash(each) for each in ("Use tabs.", "Tabs are used."))
+        texts = sorted(hash_statement(each) for each in ("Use tabs.", "Tabs are used."))
         said = Verdict(
             b"k" * 32,
             "llm",
@@ -127,9 +127,9 @@ class TestPairs:
             relation="contradiction",
         )
         await store.write(lambda c: verdicts.keep(c, [said]))
-        before = await store.read(lambda c: verdicts.pairs(c, MODEL))
+        before = await store.read(lambda c: verdicts.load_pairs(c, MODEL))
         await _same(store, one, two)
-        after = await store.read(lambda c: verdicts.pairs(c, MODEL))
+        after = await store.read(lambda c: verdicts.load_pairs(c, MODEL))
 
         assert [Label.CONTRADICTION] == [each.label for each in before]
         assert [Label.DUPLICATE] == [each.label for each in after]
@@ -138,7 +138,7 @@ class TestPairs:
         """Without vectors of the model there is no pair: cosines of two models are never one."""
         await _same(store, *await _states(store, "Use tabs.", "Tabs are used."))
 
-        assert [] == await store.read(lambda c: verdicts.pairs(c, "other/3"))
+        assert [] == await store.read(lambda c: verdicts.load_pairs(c, "other/3"))
 
 
 class TestSilent:
@@ -146,7 +146,7 @@ class TestSilent:
         """Only statements on which no keyword spoke are looked at, with their vectors."""
         (told,) = await _states(store, "Never.", verdict=0.7)
         silent, late = await _states(store, "Blue.", "Green.")
-        found = await store.read(lambda c: insights.silent(c, MODEL, [told, silent, late]))
+        found = await store.read(lambda c: insights.load_undecided(c, MODEL, [told, silent, late]))
 
         assert {silent, late} == set(found)
         assert (2,) == found[silent].shape
@@ -158,7 +158,7 @@ class TestSilent:
         first = Opinion(silent, Category.TECHNIQUE, 0.4)
         for said in (first, replace(first, category=Category.WARNING)):
             opinions = [said, Opinion(told, Category.FACT, 0.4)]
-            await store.write(partial(insights.take, opinions=opinions))
+            await store.write(partial(insights.write_opinions, opinions=opinions))
         found = await store.read(lambda c: insight_lists.by_ids(c, [told, silent]))
 
         assert (Category.TECHNIQUE, 0.4) == (found[silent].category, found[silent].verdict)

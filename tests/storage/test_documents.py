@@ -30,7 +30,7 @@ class TestRows:
         """A document comes back from the ledger as it was read."""
         learn(tables, "one")
 
-        (found,) = tables.read(lambda c: documents.by_source(c, [BOOK, "/docs/x"])).values()
+        (found,) = tables.read(lambda c: documents.load_documents(c, [BOOK, "/docs/x"])).values()
         assert ("Title", ("a",), None) == (found.title, found.tags, found.withdrawn_at)
 
     def test_topics(self, tables: Tables) -> None:
@@ -53,7 +53,9 @@ class TestRows:
         for source in ("/docs/a.md", "/docs/x/b.md", "/docs2/c.md", "/docs"):
             learn(tables, "one", source=source)
 
-        assert ["/docs/a.md", "/docs/x/b.md"] == tables.read(lambda c: documents.below(c, "/docs"))
+        assert ["/docs/a.md", "/docs/x/b.md"] == tables.read(
+            lambda c: documents.list_below(c, "/docs")
+        )
 
 
 class TestTakenOut:

@@ -113,12 +113,12 @@ class TestSearch:
 class TestTexts:
     def test_damaged(self) -> None:
         """A vector that was changed on the disk counts for none; the others go by their ids."""
-        good = embeddings.stored(np.full(WIDE, WIDE**-0.5, np.float32))
-        found = memory_lists.texts([("c", good, ""), ("a", good, "p"), ("b", good[:-4], "")])
+        good = embeddings.to_bytes(np.full(WIDE, WIDE**-0.5, np.float32))
+        found = memory_lists.sort_vectors([("c", good, ""), ("a", good, "p"), ("b", good[:-4], "")])
 
         assert (["a", "c"], ["p", ""]) == (found.ids, found.projects)
         assert (2, WIDE) == found.rows.shape
 
     def test_none(self) -> None:
         """Without any vector there is nothing to compare."""
-        assert [] == memory_lists.texts([]).ids
+        assert [] == memory_lists.sort_vectors([]).ids

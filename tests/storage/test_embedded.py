@@ -140,7 +140,7 @@ class TestHeld:
         await store.write(partial(pending.applied, told=changes))
         await said(store, "a", "changed")
         names = (PRIVATE, f"{PRIVATE}_paired")
-        held = [await store.read(partial(pending.holding, collection=each)) for each in names]
+        held = [await store.read(partial(pending.load_holding, collection=each)) for each in names]
 
         assert [["mem_0"], []] == [list(each.order) for each in held]
         assert [1, 0] == [len(each.sure) for each in held]

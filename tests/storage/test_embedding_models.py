@@ -120,7 +120,7 @@ class TestBegin:
         models.retarget(home, FORM, 3, instead_of=NEW.model_id)
 
         assert [Retired(NEW.model_id, 3)] == models.retired(home)
-        assert [] == models.strangers(home)
+        assert [] == models.list_strangers(home)
 
 
 class TestProgress:
@@ -136,13 +136,16 @@ class TestProgress:
         """What has no vector comes in the order of its passages, past where one was."""
         says(home, "c")
         embeds(home, NEW, "b")
-        found = embeddings.without(home, NEW.model_id, of="passages", after=0, limit=10)
-        later = embeddings.without(home, NEW.model_id, of="passages", after=found[0].row, limit=10)
+        found = embeddings.list_without(home, NEW.model_id, of="passages", after=0, limit=10)
+        later = embeddings.list_without(
+            home, NEW.model_id, of="passages", after=found[0].row, limit=10
+        )
 
         assert ["a", "c"] == [each.text for each in found]
         assert [text_hash("c")] == [each.digest for each in later]
         assert ["a"] == [
-            e.text for e in embeddings.without(home, NEW.model_id, of="passages", after=0, limit=1)
+            e.text
+            for e in embeddings.list_without(home, NEW.model_id, of="passages", after=0, limit=1)
         ]
 
     def test_inactive(self, home: Connection) -> None:
@@ -150,11 +153,11 @@ class TestProgress:
         memory_records.save(home, [memory("said", id="a")])
         before = embeddings.progress(home, NEW.model_id)
         memory_states.archive(home, [mem("a")], 5)
-        left = embeddings.without(home, NEW.model_id, of="memories", after=0, limit=10)
+        left = embeddings.list_without(home, NEW.model_id, of="memories", after=0, limit=10)
 
         assert Progress(total=3, done=0) == before == embeddings.progress(home, NEW.model_id)
         assert [("said", text_hash("said"))] == [(each.text, each.digest) for each in left]
-        assert [] == embeddings.without(
+        assert [] == embeddings.list_without(
             home, NEW.model_id, of="memories", after=left[0].row, limit=10
         )
         assert 3 == models.switch(home, NEW.model_id, but={text_hash("c")}, at=6) + 1
@@ -233,9 +236,9 @@ class TestForget:
         for name in ("aaa", "zzz"):
             embeds(home, ChosenModel(name, "hashing", name, 2), "a")
 
-        assert ["aaa", "zzz"] == models.strangers(home)
+        assert ["aaa", "zzz"] == models.list_strangers(home)
         assert [1, 0] == [models.forget(home, "aaa", 10) for _ in range(2)]
-        assert ["zzz"] == models.strangers(home)
+        assert ["zzz"] == models.list_strangers(home)
 
 
 class TestBeforeTheTree:

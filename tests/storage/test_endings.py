@@ -13,7 +13,7 @@ from cortex_actors.storage.index.life import (
     LifeEnding,
     LifeEndKind,
     LifeRecord,
-    by_itself,
+    is_own_death,
 )
 
 DIED = LifeEnding(LifeEndKind.DIED, "killed")
@@ -99,4 +99,4 @@ class TestCodes:
     )
     def test_by_itself(self, code: int | None, *, itself: bool) -> None:
         """A signal that others send says nothing of the files; a fault of its own does."""
-        assert itself is by_itself(code)
+        assert itself is is_own_death(code)

@@ -11,7 +11,7 @@ import numpy as np
 from cortex_actors import storage, topics
 from cortex_actors.bus.commits import Delivery, Failure, Outcome
 from cortex_actors.clock import DAY
-from cortex_actors.domain.agent import unknown
+from cortex_actors.domain.agent import describe_unknown
 from cortex_actors.domain.event import Event, FileChanged
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import (
@@ -42,7 +42,7 @@ from cortex_actors.storage import (
     projects,
     realms,
 )
-from cortex_actors.storage.deliveries import handed_next
+from cortex_actors.storage.deliveries import find_next
 from cortex_actors.storage.index import indexer, pending
 from cortex_actors.storage.memory import (
     memory_attention,
@@ -104,25 +104,27 @@ class TestProjects:
         assert projects.remove(connection, HARBOR.id)
 
         assert [ATLAS.id] == [each.id for each in projects.followed(connection)]
-        assert [ATLAS.id] == [each.id for each in projects.resolving(connection)]
-        assert [ATLAS.name, HARBOR.name] == [each.name for each in projects.ever(connection)]
-        assert [(ATLAS.id, ATLAS.name, "git:one")] == projects.called(connection)
+        assert [ATLAS.id] == [each.id for each in projects.list_resolving(connection)]
+        assert [ATLAS.name, HARBOR.name] == [each.name for each in projects.list_ever(connection)]
+        assert [(ATLAS.id, ATLAS.name, "git:one")] == projects.list_called(connection)
 
     def test_files(self, connection: Connection) -> None:
         """What a file looked like is kept, replaced and forgotten, below its folder."""
         projects.add(connection, ATLAS)
         for size in (1, 2):
             state = projects.FileState(f"{ATLAS.root}/a.md", ATLAS.id, size, 1, 1, 2**40, "ab")
-            projects.saw(connection, state, EPOCH)
-        projects.saw(connection, replace(state, path=f"{ATLAS.root}/b.md", error="gone"), EPOCH)
-        projects.scanned(connection, [ATLAS.id], at=EPOCH)
+            projects.note_file(connection, state, EPOCH)
+        projects.note_file(
+            connection, replace(state, path=f"{ATLAS.root}/b.md", error="gone"), EPOCH
+        )
+        projects.note_scanned(connection, [ATLAS.id], at=EPOCH)
 
-        assert state == projects.file(connection, state.path)
-        assert [state.path] == list(projects.files_in(connection, ATLAS.root))[:1]
-        assert {ATLAS.id: 2} == projects.file_counts(connection)
+        assert state == projects.load_file(connection, state.path)
+        assert [state.path] == list(projects.load_files_in(connection, ATLAS.root))[:1]
+        assert {ATLAS.id: 2} == projects.count_files(connection)
         assert ["gone"] == [each.error for each in projects.broken(connection)]
         projects.forget(connection, state.path)
-        assert projects.file(connection, state.path) is None
+        assert projects.load_file(connection, state.path) is None
 
     def test_runs(self, connection: Connection) -> None:
         """Runs are recorded, listed newest first and cut to a page."""
@@ -133,23 +135,23 @@ class TestProjects:
             projects.record(connection, run)
         projects.record(connection, projects.PipelineRun.at("reconciler", NOW, state="failed"))
 
-        assert run == projects.latest(connection, "accumulator", 1)[0]
-        page = projects.listed(connection, projects.RunFilter(limit=2))
+        assert run == projects.list_latest(connection, "accumulator", 1)[0]
+        page = projects.list_runs(connection, projects.RunFilter(limit=2))
         assert ["reconciler", "accumulator"] == [each.kind for each in page]
-        assert ["accumulator", "reconciler"] == projects.kinds(connection)
-        assert 1 == projects.digest(connection, EPOCH, NOW + 1).failures
+        assert ["accumulator", "reconciler"] == projects.list_kinds(connection)
+        assert 1 == projects.count_new(connection, EPOCH, NOW + 1).failures
 
     def test_writes(self, connection: Connection) -> None:
         """A write into a file gets a number, ends and is found as the last one."""
         projects.add(connection, ATLAS)
         entry = WriteEntry("run_1", ATLAS.id, ATLAS.root, "/a", "claude", b"old", "ab", "/x", EPOCH)
         begun = projects.begin(connection, entry)
-        assert [begun] == projects.unfinished(connection)
+        assert [begun] == projects.list_unfinished(connection)
         projects.end(connection, begun.seq, WriteState.DONE, at=NOW)
 
         assert begun.seq > 0
-        assert begun.seq == getattr(projects.last(connection, "/a"), "seq", None)
-        assert [("/a", "claude")] == projects.unknown(connection)
+        assert begun.seq == getattr(projects.find_last(connection, "/a"), "seq", None)
+        assert [("/a", "claude")] == projects.list_unknown(connection)
         assert 1 == projects.prune(connection, NOW + 1, 10)
 
 
@@ -160,22 +162,26 @@ class TestMemories:
         two = replace(two, tags=("x", "y"), replies_to=(one.id,), related=("B",))
         memory_records.save(connection, [one, two])
 
-        assert two == memory_records.by_id(connection, [two.id])[two.id]
+        assert two == memory_records.load_active(connection, [two.id])[two.id]
         pages = [
-            memory_lists.listed(connection, memory_lists.MemoryFilter(limit=1, skip=skip), now=NOW)
+            memory_lists.list_memories(
+                connection, memory_lists.MemoryFilter(limit=1, skip=skip), now=NOW
+            )
             for skip in range(3)
         ]
         assert [([two], 2), ([one], 2), ([], 2)] == pages
         tagged = memory_lists.MemoryFilter(Where(tags=("x",), reader="A", attention=0.001))
-        assert 1 == memory_lists.listed(connection, tagged, now=EPOCH + 1)[1]
-        assert {two.id: "one"} == memory_records.comes_before(connection, [one.id, two.id])
-        assert {two.id: ([one.id], [])} == memory_records.around(connection, [two.id], most=3)
-        spoken = memory_records.spoken(connection, [one.id, two.id])
+        assert 1 == memory_lists.list_memories(connection, tagged, now=EPOCH + 1)[1]
+        assert {two.id: "one"} == memory_records.load_predecessors(connection, [one.id, two.id])
+        assert {two.id: ([one.id], [])} == memory_records.list_neighbours(
+            connection, [two.id], most=3
+        )
+        spoken = memory_records.load_spoken(connection, [one.id, two.id])
         assert [one.id, two.id] == sorted(name for name, *_ in spoken)
-        assert [two.id] == memory_records.following(connection, [one.id])
+        assert [two.id] == memory_records.list_following(connection, [one.id])
         found = hits.tagged(connection, ["x"], limit=3, exclude=[one.id], now=NOW)
         assert [(two.id, ("x",))] == [(each.hit.id, each.matched) for each in found]
-        realm = memory_lists.health(connection, before=0, now=NOW, earning=Earning())
+        realm = memory_lists.count_health(connection, before=0, now=NOW, earning=Earning())
         assert 2 == realm[Realm.PRIVATE].total
 
     def test_states(self, connection: Connection) -> None:
@@ -183,17 +189,19 @@ class TestMemories:
         one, two, whole = said("one", "two", "one and two")
         memory_records.save(connection, [one, two])
         parts = memory_states.form(connection, whole, [one.id, two.id], at=NOW, by=Decider.RULES)
-        assert {one.id: whole.id} == memory_history.wholes(connection, [one.id])
-        assert [whole.id] == [each.id for each in memory_history.tree(connection, whole.id)][:1]
-        assert {one.id, two.id} == memory_history.below(connection, [whole.id])
-        assert parts == memory_states.part(connection, whole.id, parts, at=NOW + 1)
+        assert {one.id: whole.id} == memory_history.find_wholes(connection, [one.id])
+        assert [whole.id] == [each.id for each in memory_history.load_tree(connection, whole.id)][
+            :1
+        ]
+        assert {one.id, two.id} == memory_history.list_parts(connection, [whole.id])
+        assert parts == memory_states.take_apart(connection, whole.id, parts, at=NOW + 1)
         assert [one.id] == memory_states.supersede(connection, one.id, two.id, NOW + 2)
         assert [two.id] == memory_states.archive(connection, [two.id], NOW + 3)
         assert [two.id] == memory_states.restore(connection, [two.id], NOW + 4)
 
-        held = memory_records.of(connection, two.id)
+        held = memory_records.list_beliefs(connection, two.id)
         assert [(EPOCH + 1, NOW), (NOW + 1, NOW + 3), (NOW + 4, None)] == held
-        assert {} == memory_states.of(connection, [one.id])
+        assert {} == memory_states.list_apart(connection, [one.id])
         gone = memory_delete.forget(connection, [whole.id], by="owner", at=NOW + 5)
         assert (whole.id,) == gone.ids
 
@@ -211,18 +219,18 @@ class TestMemories:
         memory_undo.undo(connection, number, by="owner", at=NOW + 1)
         assert memory_history.one(connection, number).undone_at == NOW + 1
         assert memory_history.is_known(connection, one.id, reader="A")
-        memory_history.empty(connection, {one.id})
+        memory_history.clear_changes(connection, {one.id})
         assert {} == memory_history.one(connection, number).before
 
     def test_attention(self, connection: Connection) -> None:
         """Readings are written, and what waits for its age is found when it is old enough."""
         (one,) = said("one")
         memory_records.save(connection, [one])
-        memory_attention.wait(connection, {one.id: NOW})
+        memory_attention.note_due(connection, {one.id: NOW})
 
-        assert [one.id] == [each.id for each in memory_attention.ripe(connection, NOW, 5)]
-        assert {one.id} == memory_attention.held(connection, [one.id]).keys()
-        assert 1 == memory_attention.count(connection)
+        assert [one.id] == [each.id for each in memory_attention.list_ripe(connection, NOW, 5)]
+        assert {one.id} == memory_attention.load_inputs(connection, [one.id]).keys()
+        assert 1 == memory_attention.count_active(connection)
 
     def test_alike(self, connection: Connection) -> None:
         """What says the same in one place is found by its text; conflicts stand until both hold."""
@@ -230,7 +238,7 @@ class TestMemories:
         memory_records.save(connection, [one, two])
         here = similar_memories.MergeScope.of(one)
         assert one.id == similar_memories.says(connection, here, memory_records.digest("one"))
-        assert memory_merge.known(connection, one, merged=True) == one
+        assert memory_merge.find_known(connection, one, merged=True) == one
         left, right = sorted([one.id, two.id])
         how = {"by": Decider.RULES, "reason": "they differ", "at": NOW}
         assert similar_memories.note_conflict(connection, left, right, **how)  # type: ignore[arg-type]
@@ -242,16 +250,16 @@ class TestMemories:
         assert similar_memories.keep_both(connection, left, right, NOW)
         assert similar_memories.is_kept(connection, left, right)
         memory_states.keep(connection, [left, right], at=NOW)
-        assert {left: {right}} == memory_states.of(connection, [left])
+        assert {left: {right}} == memory_states.list_apart(connection, [left])
 
     def test_posts(self, connection: Connection) -> None:
         """Posts stand in threads, answer one another and say alike."""
         one, two = said("one", "two", realm=Realm.VILLAGE)
         two = replace(two, agent_id="B", replies_to=(one.id,))
         memory_records.save(connection, [one, two])
-        village.wait(connection, [one.id, two.id])
+        village.note_due(connection, [one.id, two.id])
 
-        assert ([two], 2) == village.posts(connection, "talk", reader="A", limit=1)
+        assert ([two], 2) == village.list_posts(connection, "talk", reader="A", limit=1)
         threads, total = village.list_threads(connection, "A", limit=1)
         assert ("talk", 2, ("A", "B"), 1) == (
             threads[0].id,
@@ -259,12 +267,12 @@ class TestMemories:
             threads[0].agents,
             total,
         )
-        assert {one.id: (two.id,)} == village.answers(connection, [one.id], reader="A")
-        assert {"A": 1, "B": 1} == village.spoken(connection, "A").agents
+        assert {one.id: (two.id,)} == village.list_answers(connection, [one.id], reader="A")
+        assert {"A": 1, "B": 1} == village.count_spoken(connection, "A").agents
         told = {"kind": ConvergenceLevel.HARMONY, "likeness": 0.9, "at": NOW}
-        assert village.tell(connection, [one.id, two.id], **told)  # type: ignore[arg-type]
-        assert not village.tell(connection, [one.id, two.id], **told)  # type: ignore[arg-type]
-        assert 1 == len(village.listed(connection, "A", limit=5))
+        assert village.note_group(connection, [one.id, two.id], **told)  # type: ignore[arg-type]
+        assert not village.note_group(connection, [one.id, two.id], **told)  # type: ignore[arg-type]
+        assert 1 == len(village.list_groups(connection, "A", limit=5))
         assert 2 == village.count_waiting(connection)
 
     def test_bridge(self, connection: Connection) -> None:
@@ -276,7 +284,7 @@ class TestMemories:
         assert [{one, two}, set()] == [
             realms.readers_part(connection, [one, two], each) for each in ("B", "C")
         ]
-        assert [two] == memory_records.following(connection, [one])
+        assert [two] == memory_records.list_following(connection, [one])
         seen = scope.scope(Where(reader="B"))
         assert 2 == scope.count(connection, seen)
         assert sum(len(connection.execute(each).all()) for each in seen.memories) == 2
@@ -297,12 +305,14 @@ class TestAgents:
     def test_agents(self, connection: Connection) -> None:
         """Agents become known once, are described, named and listed page by page."""
         agent_records.know(connection, ["A", "B", "A"], at=EPOCH)
-        described = replace(unknown("B", at=NOW), display_name="Bee", specialization="honey")
+        described = replace(
+            describe_unknown("B", at=NOW), display_name="Bee", specialization="honey"
+        )
         agent_records.describe(connection, described)
 
-        assert {"A": "A", "B": "Bee"} == agent_records.displays(connection, ["A", "B"])
-        assert "honey" == getattr(agent_records.by_id(connection, "B"), "specialization", None)
-        found, total = agent_records.listed(connection, None, limit=1_000)
+        assert {"A": "A", "B": "Bee"} == agent_records.load_display_names(connection, ["A", "B"])
+        assert "honey" == getattr(agent_records.load_agent(connection, "B"), "specialization", None)
+        found, total = agent_records.list_agents(connection, None, limit=1_000)
         assert (total, True) == (len(found), "A" in {each.id for each in found})
 
     def test_crumbs(self, connection: Connection) -> None:
@@ -324,7 +334,7 @@ class TestAgents:
             each.id for each in agent_records.list_crumbs(connection, left, limit=9)
         ]
         assert 3 == agent_records.tally(connection, wanted).total
-        assert crumb == agent_records.like(connection, crumb)
+        assert crumb == agent_records.find_same(connection, crumb)
 
 
 class TestDocuments:
@@ -336,13 +346,15 @@ class TestDocuments:
             documents.learn(connection, known, document(name, *texts, read_at=EPOCH + at))
 
         assert 3 == documents.count_chunks(connection)
-        pages = [documents.listed(connection, "topic", limit=1, skip=skip) for skip in range(3)]
+        pages = [
+            documents.list_documents(connection, "topic", limit=1, skip=skip) for skip in range(3)
+        ]
         assert [(["/a"], 2), (["/b"], 2), ([], 2)] == [
             ([each["source"] for each in found], total) for found, total in pages
         ]
         assert 3 == documents.topics(connection)[0]["pieces"]
         assert ["/a"] == documents.withdraw(connection, ["/a"], at=NOW)
-        assert ["/b"] == documents.of_topic(connection, "topic")
+        assert ["/b"] == documents.list_of_topic(connection, "topic")
         assert ["/a"] == documents.withdraw(connection, ["/a"], at=None)
         assert {"documents": 2, "pieces": 3} == {
             name: documents.stats(connection)[name] for name in ("documents", "pieces")
@@ -373,19 +385,21 @@ class TestEvents:
         assert events.store_once(connection, two, "key").seq == kept.seq
         assert one.seq is not None
         assert two.seq == one.seq + 1
-        page = events.listed(connection, events.EventFilter(topic="file:*", waiting=True, limit=2))
+        page = events.list_events(
+            connection, events.EventFilter(topic="file:*", waiting=True, limit=2)
+        )
         assert [kept.seq, two.seq] == [each.seq for each in page]
-        assert events.shown(connection, one.id)[1]["path"] == "/a"
+        assert events.load_event(connection, one.id)[1]["path"] == "/a"
         assert [events.is_stored(connection, each) for each in (one.id, "evt_0")] == [True, False]
 
     def test_deliveries(self, connection: Connection) -> None:
         """A consumer is handed the oldest event with its repeats, fails on it and settles it."""
         events.store(connection, self.said("/a", "/b", "/a"))
         (consumer,) = topics.find(topics.FILE_CHANGED).heard_by
-        first = handed_next(connection, consumer, now=NOW, in_hand=())
+        first = find_next(connection, consumer, now=NOW, in_hand=())
         assert isinstance(first, Delivery)
         assert ("/a", 2) == (first.key, len(first.seqs))
-        other = handed_next(connection, consumer, now=NOW, in_hand=(first,))
+        other = find_next(connection, consumer, now=NOW, in_hand=(first,))
         assert isinstance(other, Delivery)
         assert "/b" == other.key
 
@@ -402,7 +416,7 @@ class TestVectors:
         """Vectors are kept once, found by their texts, and told to the index in order."""
         one, two = learn(connection, "/a.md", "Use tabs.", "Test first.")
         assert 2 == embeddings.count_unembedded(connection, MODEL)
-        newest, waiting = indexer.texts(connection, MODEL, limit=5, complete=0)
+        newest, waiting = indexer.list_texts(connection, MODEL, limit=5, complete=0)
         assert ({one, two}, True) == ({each for each, *_ in waiting}, newest > 0)
         for row in (unit(1, 0, 0), unit(0, 1, 0)):
             embeddings.keep_vectors(connection, MODEL, {text_hash("Use tabs."): row})
@@ -417,8 +431,8 @@ class TestVectors:
         pending.applied(connection, pending.changes(connection, MODEL, 1))
         assert 1 == pending.pending(connection)
         assert {one, two} == set(
-            pending.holding(connection, insight_records.COLLECTION).order
-        ) | set(pending.holding(connection, insight_records.COLLECTION).unsure)
+            pending.load_holding(connection, insight_records.COLLECTION).order
+        ) | set(pending.load_holding(connection, insight_records.COLLECTION).unsure)
         passages.drop(connection, insight_records.COLLECTION, [one])
         assert 1 == passages.count(connection)
 

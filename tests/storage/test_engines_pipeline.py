@@ -17,7 +17,7 @@ from cortex_actors.domain.project import (
     Review,
     SourceKind,
 )
-from cortex_actors.rules.clustering import Cluster, pair
+from cortex_actors.rules.clustering import Cluster, make_pair
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import (
     insight_records,
@@ -54,7 +54,7 @@ class TestInsights:
         learn(connection, "/b.md", "Use tabs.", project=HARBOR)
 
         assert 2 == insights.count(connection)
-        found = insights.by_id(connection, [one, two])
+        found = insights.load_live(connection, [one, two])
         assert (2, ("atlas", "harbor")) == (found[one].observation_count, found[one].projects)
         pages = [
             insight_lists.listed(connection, insight_lists.InsightFilter(limit=1, skip=skip))
@@ -71,18 +71,20 @@ class TestInsights:
         """What a file says no longer is withdrawn, and comes back when it says it again."""
         (one,) = learn(connection, "/a.md", "Use tabs.")
         assert [one] == insights.silence(connection, "/a.md", NOW)
-        assert {} == insights.by_id(connection, [one])
+        assert {} == insights.load_live(connection, [one])
         learn(connection, "/a.md", "Use tabs.")
 
-        assert [one] == list(insights.by_id(connection, [one]))
+        assert [one] == list(insights.load_live(connection, [one]))
 
     def test_merged(self, connection: Connection) -> None:
         """Of two texts that say the same one counts, until they are parted."""
         one, two = learn(connection, "/a.md", "Use tabs.", "Indent with tabs.")
         assert {one, two} == insights.assign(connection, {two: one})
-        assert {two: one} == insights.representatives(connection, [one, two])
-        assert {two: one} == insights.followers(connection, [one])
-        assert [one, one] == [each.insight_id for each in insights.sources(connection, [one])[one]]
+        assert {two: one} == insights.load_representatives(connection, [one, two])
+        assert {two: one} == insights.load_followers(connection, [one])
+        assert [one, one] == [
+            each.insight_id for each in insights.load_sources(connection, [one])[one]
+        ]
         insights.assign(connection, {two: None})
 
         assert 2 == insights.count(connection)
@@ -90,26 +92,26 @@ class TestInsights:
     def test_evidence(self, connection: Connection) -> None:
         """What speaks for a text is read with all that it takes: voices, days and scans."""
         (one,) = learn(connection, "/a.md", "Use tabs.")
-        projects.scanned(connection, [ATLAS.id], at=EPOCH + DAY)
-        projects.scanned(connection, [ATLAS.id], at=EPOCH + 2 * DAY)
-        found = insight_evidence.by_id(connection, [one])[one]
+        projects.note_scanned(connection, [ATLAS.id], at=EPOCH + DAY)
+        projects.note_scanned(connection, [ATLAS.id], at=EPOCH + 2 * DAY)
+        found = insight_evidence.load_texts(connection, [one])[one]
 
         assert [EPOCH + DAY, EPOCH + 2 * DAY] == list(found.scans[ATLAS.id])
-        assert {ATLAS.id} == found.voices == insight_evidence.voices(connection, [one])[one]
-        assert {one} == insight_evidence.everything(connection)
-        assert [one] == insight_evidence.standing(connection)
-        assert {one} == insight_evidence.live_among(connection, [one])
-        assert 3 == insights.by_id(connection, [one])[one].observation_count
+        assert {ATLAS.id} == found.voices == insight_evidence.load_voices(connection, [one])[one]
+        assert {one} == insight_evidence.load_said(connection)
+        assert [one] == insight_evidence.list_standing(connection)
+        assert {one} == insight_evidence.filter_live(connection, [one])
+        assert 3 == insights.load_live(connection, [one])[one].observation_count
         assert one in insight_evidence.load_merits(connection, [one])
 
     def test_slots(self, connection: Connection) -> None:
         """What insights take a stand on is replaced and shared."""
         one, two = sorted(learn(connection, "/a.md", "Use tabs.", "Test first."))
-        insight_evidence.replace(connection, [one, two], {one: {"indent"}, two: {"indent"}})
-        insight_evidence.replace(connection, [two], {two: {"test"}})
+        insight_evidence.replace_slots(connection, [one, two], {one: {"indent"}, two: {"indent"}})
+        insight_evidence.replace_slots(connection, [two], {two: {"test"}})
         insight_evidence.replace_agreements(connection, [one], found={(one, two): 0.9})
 
-        assert {"indent": {one}, "test": {two}} == insight_evidence.sharing(
+        assert {"indent": {one}, "test": {two}} == insight_evidence.load_sharing(
             connection, ["indent", "test"]
         )
         assert {one, two} == insight_evidence.everybody(connection)
@@ -126,10 +128,10 @@ class TestInsights:
             )
 
         assert [AlertKind.INJECTION, AlertKind.SECRET] == [
-            each.kind for each in insight_records.standing(connection)
+            each.kind for each in insight_records.list_alerts(connection)
         ]
         insight_records.note(connection, "/a.md", [secret], project_id=ATLAS.id, at=NOW)
-        (left,) = insight_records.standing(connection)
+        (left,) = insight_records.list_alerts(connection)
         assert AlertKind.SECRET == left.kind
 
 
@@ -147,15 +149,15 @@ class TestJudgements:
 
         assert "they do" == getattr(contradictions.one(connection, name), "reason", None)
         assert ["contradicted"] * 2 == [
-            each.status for each in insights.by_id(connection, [one, two]).values()
+            each.status for each in insights.load_live(connection, [one, two]).values()
         ]
         assert (1, 1) == (contradictions.count(connection), len(contradictions.listed(connection)))
-        assert {name: 0} == contradictions.distances(connection, [found])
+        assert {name: 0} == contradictions.measure_distances(connection, [found])
         contradictions.decide(connection, name, status="resolved", at=NOW, kept_id=one)
-        assert {one} == contradictions.kept(connection)
-        assert {} == contradictions.differing(connection, [one])
+        assert {one} == contradictions.load_kept(connection)
+        assert {} == contradictions.count_differing(connection, [one])
         assert ["active", "contradicted"] == [
-            insights.by_id(connection, [each])[each].status for each in (one, two)
+            insights.load_live(connection, [each])[each].status for each in (one, two)
         ]
 
     def test_clusters(self, connection: Connection) -> None:
@@ -166,9 +168,9 @@ class TestJudgements:
             contradictions.replace_clusters(connection, ids, [made], model=MODEL, at=EPOCH)
 
         assert set(ids[:2]) == contradictions.everybody(connection)
-        assert set(ids[:2]) == contradictions.together(connection, ids[:1])
-        contradictions.note(connection, contradictions.Mark(b"by", 7))
-        assert contradictions.Mark(b"by", 7) == contradictions.mark(connection)
+        assert set(ids[:2]) == contradictions.load_together(connection, ids[:1])
+        contradictions.write_mark(connection, contradictions.Mark(b"by", 7))
+        assert contradictions.Mark(b"by", 7) == contradictions.load_mark(connection)
 
     def test_verdicts(self, connection: Connection) -> None:
         """Answers are kept as they were first given; what people say goes before any model."""
@@ -176,37 +178,42 @@ class TestJudgements:
         kept = verdicts.Verdict(b"k" * 32, Decider.LLM, "model", "compare", {"is": 1}, EPOCH)
         verdicts.keep(connection, [kept, replace(kept, key=b"l" * 32)])
         verdicts.keep(connection, [replace(kept, answer={"is": 2})])
-        assert {"is": 1} == verdicts.found(connection, [kept.key])[kept.key]
+        assert {"is": 1} == verdicts.load_answers(connection, [kept.key])[kept.key]
         assert 1 == verdicts.prune(connection, 1, 10)
 
         name = verdicts.proposal_id(ProposalKind.DUPLICATE, (one, two))
         made = verdicts.Proposed(name, one, two, ProposalKind.DUPLICATE, 0.5, "near", 0.9, EPOCH)
         verdicts.propose(connection, [made], visited=[one])
-        assert [made] == verdicts.proposed(connection, ATLAS.id)
+        assert [made] == verdicts.list_proposals(connection, ATLAS.id)
         assert made == verdicts.proposal(connection, name[:12])
         verdicts.say(connection, (one, two), relation=Relation.SAME, said="same", at=NOW)
         assert {(one, two): Relation.SAME} == {
-            pair: word.relation for pair, word in verdicts.of_people(connection).items()
+            pair: word.relation for pair, word in verdicts.load_of_people(connection).items()
         }
-        assert [] == verdicts.proposed(connection)
+        assert [] == verdicts.list_proposals(connection)
 
     def test_agents_verdicts(self, connection: Connection) -> None:
         """What an agent was given and said is found by the pair's id, and stays when taken back."""
-        two = pair(*learn(connection, "/a.md", "Use tabs.", "Use spaces."))
+        two = make_pair(*learn(connection, "/a.md", "Use tabs.", "Use spaces."))
         name = verdicts.proposal_id(ProposalKind.DUPLICATE, two)
         handout = verdicts.Handout(name, "VAJRA", verdicts.PairKind.DUPLICATE, *two, NOW)
         for _ in range(2):
             verdicts.hand_out(connection, [handout], since=EPOCH)
-        assert {name: handout} == verdicts.handed(connection, "VAJRA")
+        assert {name: handout} == verdicts.load_handed(connection, "VAJRA")
         verdicts.give(connection, handout, said=AgentVerdict.SAME, at=NOW, reason="one rule")
-        assert ({}, {two}) == (verdicts.handed(connection, "VAJRA"), verdicts.judged(connection))
-        word = verdicts.words(connection)[two]
+        assert ({}, {two}) == (
+            verdicts.load_handed(connection, "VAJRA"),
+            verdicts.load_judged(connection),
+        )
+        word = verdicts.load_words(connection)[two]
         assert ("VAJRA", "one rule") == (word.by, word.reason)
-        verdicts.take_back(connection, verdicts.given(connection, name[:9]), by="owner", at=NOW)
-        (left,) = verdicts.given(connection)
+        verdicts.take_back(
+            connection, verdicts.list_given(connection, name[:9]), by="owner", at=NOW
+        )
+        (left,) = verdicts.list_given(connection)
 
         assert ("owner", NOW) == (left.undone_by, left.undone_at)
-        assert ({}, set()) == (verdicts.words(connection), verdicts.judged(connection))
+        assert ({}, set()) == (verdicts.load_words(connection), verdicts.load_judged(connection))
         assert (1, 0) == (verdicts.count_given(connection, NOW), verdicts.prune(connection, 0, 9))
 
     def test_reviews(self, connection: Connection) -> None:
@@ -214,17 +221,17 @@ class TestJudgements:
         (one,) = learn(connection, "/a.md", "Use tabs.")
         for decision in (Decision.REJECTED, Decision.APPROVED):
             reviews.decide(connection, Review(one, decision, NOW))
-        assert {one} == reviews.decided(connection, Decision.APPROVED)
+        assert {one} == reviews.load_decided(connection, Decision.APPROVED)
         name = distilled(connection, principle("Use tabs."), one)
         given = Approval(name, Decision.APPROVED, NOW, "owner", DecisionWay.REVIEW)
         reviews.decide_approval(connection, given)
         assert [given] == reviews.list_approvals(connection, Decision.APPROVED)
         assert {name: given} == reviews.load_approvals(connection, [name])
-        assert {name: ATLAS.id} == reviews.homes(connection, [name])
+        assert {name: ATLAS.id} == reviews.load_homes(connection, [name])
 
         assert reviews.begin(connection, SourceKind.PATH, "/a.md", at=NOW)
         assert not reviews.begin(connection, SourceKind.PATH, "/a.md", at=NOW)
-        assert reviews.bars(connection, ATLAS.id, "/a.md") is not None
+        assert reviews.find_bar(connection, ATLAS.id, "/a.md") is not None
         assert reviews.end(connection, SourceKind.PATH, "/a.md", at=NOW)
         assert [] == reviews.standing(connection)
 
@@ -237,17 +244,17 @@ class TestPrinciples:
         second = distilled(connection, principle("Test first."), one)
 
         wanted = principle_lists.PrincipleFilter()
-        pages = [principle_lists.listed(connection, wanted, limit=1, skip=n) for n in range(3)]
+        pages = [principle_lists.list_ids(connection, wanted, limit=1, skip=n) for n in range(3)]
         assert [[first], [second], []] == pages
         styled = principle_lists.PrincipleFilter(domain="style", project_id=ATLAS.id)
         assert 1 == principle_lists.count(connection, styled)
-        assert {first: ["atlas"]} == principle_lists.projects(connection, [first])
+        assert {first: ["atlas"]} == principle_lists.load_projects(connection, [first])
         assert [first, second] == [each.id for each in principles.given(connection, MODEL)[0]]
-        assert {second} == principles.still_given(connection, [second])
+        assert {second} == principles.filter_given(connection, [second])
         assert {first, second} == principles.coming_of(connection, [one])
-        assert 64 == len(principles.name_of_given(connection, MODEL))
+        assert 64 == len(principles.hash_given(connection, MODEL))
         assert [ATLAS.name] == [
-            each.project for each in principles.places(connection, [first])[first]
+            each.project for each in principles.load_places(connection, [first])[first]
         ]
         principles.forget(connection, [second])
         assert [first] == list(principles.by_ids(connection, [first, second]))
@@ -260,12 +267,12 @@ class TestPrinciples:
         link = Link(one, two, LinkType.CONTRADICTS, 0.9, Decider.RULES, "they differ")
         principles.replace_links(connection, [], [link], at=EPOCH)
         principles.replace_links(connection, [], [replace(link, strength=0.8)], at=NOW)
-        principles.note(connection, [(one, b"d" * 32)])
+        principles.note_drawn(connection, [(one, b"d" * 32)])
 
         assert [0.8] == [each.strength for each in principles.load_links(connection, [two])[two]]
-        assert [(one, two)] == principles.opposed(connection)
+        assert [(one, two)] == principles.load_opposed(connection)
         assert b"d" * 32 == principle_lists.shelf(connection, MODEL).nodes[one].linked
-        assert {one, two} == principles.without_source(connection)
+        assert {one, two} == principles.find_without_source(connection)
         principles.cut(connection, [two])
         assert {} == principles.load_links(connection, [one, two])
 
@@ -293,19 +300,21 @@ class TestPrinciples:
             resolutions.keep(connection, made, some)
 
         assert made == resolutions.find(connection, "/a.md", "claude")
-        assert given == resolutions.bullets(connection, "/a.md", "claude")
-        assert [("/a.md", "claude", given[1])] == resolutions.standing(connection, ["pri_2"])
+        assert given == resolutions.load_bullets(connection, "/a.md", "claude")
+        assert [("/a.md", "claude", given[1])] == resolutions.list_standing(connection, ["pri_2"])
         assert {"/a.md"} == resolutions.paths(connection)
-        assert [] == resolutions.troubled(connection)
+        assert [] == resolutions.list_troubled(connection)
 
     def test_keys(self, connection: Connection) -> None:
         """Principles and statements are found by the beginning of what they say."""
         (one,) = learn(connection, "/a.md", "Use tabs.")
         name = distilled(connection, principle("Use tabs."), one)
 
-        assert [name] == resolutions.principles_at(connection, "use tabs.", limit=5)
-        assert [one] == resolutions.statements_at(connection, "Use tabs.", project_id=None, limit=5)
-        assert {one: name} == resolutions.principles_of(connection, [one])
+        assert [name] == resolutions.find_principles(connection, "use tabs.", limit=5)
+        assert [one] == resolutions.find_statements(
+            connection, "Use tabs.", project_id=None, limit=5
+        )
+        assert {one: name} == resolutions.load_principles(connection, [one])
 
     def test_revoked(self, connection: Connection) -> None:
         """What a source said is withdrawn, and the principle that came of it is deleted."""
@@ -315,4 +324,4 @@ class TestPrinciples:
 
         assert (frozenset({one}), ((name, "Use tabs."),)) == (done.gone, done.principles)
         assert revoking.is_known(connection, "/a.md")
-        assert [] == revoking.left_over(connection)
+        assert [] == revoking.list_left_over(connection)

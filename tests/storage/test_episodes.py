@@ -27,7 +27,7 @@ class TestEpisodes:
         saves(tables, own=Realm.PRIVATE, bridge=Realm.BRIDGE)
         for at, part in enumerate(("old", "new", "own", "bridge")):
             tables.connection.exec_driver_sql(MERGE, (mem("whole"), at, mem(part)))
-        found = memory_lists.originals(tables.connection, [mem("whole")])
+        found = memory_lists.list_originals(tables.connection, [mem("whole")])
 
         assert ["new", "old"] == [each.text for each in found[mem("whole")]]
 
@@ -36,7 +36,7 @@ class TestEpisodes:
         saves(tables, now=Realm.VILLAGE, before=Realm.VILLAGE, own=Realm.PRIVATE)
         for each in ("before", "own"):
             tables.connection.exec_driver_sql(REPLACE, (mem("now"), mem(each)))
-        found = memory_lists.replaced(tables.connection, [mem("now")])
+        found = memory_lists.list_replaced(tables.connection, [mem("now")])
 
         assert "before" == found[mem("now")].text
 

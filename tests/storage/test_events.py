@@ -59,7 +59,7 @@ class Desk:
 
     async def states(self, **wanted: object) -> list[tuple[int, str]]:
         """Return the numbers and states of events."""
-        found = await self.store.read(lambda c: events.listed(c, EventFilter(**wanted)))  # type: ignore[arg-type]
+        found = await self.store.read(lambda c: events.list_events(c, EventFilter(**wanted)))  # type: ignore[arg-type]
         return [(each.seq, each.state) for each in found]
 
 
@@ -97,7 +97,7 @@ class TestListed:
         """It says who has still to handle an event, after how many attempts, and when again."""
         await desk.bus.publish(topics.SCAN_REQUESTED, ScanRequested(), source="me")
         await desk.journal.fail(await desk.take(), Failure(TRACE, 30))
-        (event,) = await desk.store.read(lambda c: events.listed(c, EventFilter()))
+        (event,) = await desk.store.read(lambda c: events.list_events(c, EventFilter()))
         first, second = event.standings
 
         assert ("accumulator", "waiting", 1) == (first.consumer, first.state, first.attempts)
@@ -115,7 +115,7 @@ class TestListed:
         await desk.change("/a")
         trace = "\n".join(["x" * 1_000] * 50)
         await desk.journal.fail(await desk.take(), Failure(trace, 1))
-        (event,) = await desk.store.read(lambda c: events.listed(c, EventFilter()))
+        (event,) = await desk.store.read(lambda c: events.list_events(c, EventFilter()))
 
         assert events.LINE_LIMIT == len(event.standings[0].error or "")
 
@@ -139,7 +139,7 @@ class TestShown:
         )
         await desk.die()
         for name in (event.id, str(event.seq)):
-            found, payload, key = await desk.store.read(partial(events.shown, name=name))
+            found, payload, key = await desk.store.read(partial(events.load_event, name=name))
 
             assert event.id == found.id
             assert TRACE == found.standings[0].error
@@ -152,7 +152,7 @@ class TestShown:
         await desk.die()
         await desk.damage(1, stored)
         text = stored if isinstance(stored, str) else stored.decode("utf-8", "surrogateescape")
-        _, payload, _ = await desk.store.read(partial(events.shown, name="1"))
+        _, payload, _ = await desk.store.read(partial(events.load_event, name="1"))
 
         assert text == payload
 
@@ -160,7 +160,7 @@ class TestShown:
     async def test_unknown(self, desk: Desk, name: str) -> None:
         """What is no event's name is not found."""
         with pytest.raises(NotFound, match="no event is called"):
-            await desk.store.read(partial(events.shown, name=name))
+            await desk.store.read(partial(events.load_event, name=name))
 
 
 class TestReplay:

@@ -46,8 +46,8 @@ def headed(room: Room, heading: str | None, text: str) -> None:
 def said(room: Room, key: str, project_id: str | None = None, limit: int = 10) -> list[str]:
     """Return the texts that have a key."""
     connection = room.tables.connection
-    ids = resolutions.statements_at(connection, key, project_id=project_id, limit=limit)
-    known = insights.by_id(connection, ids)
+    ids = resolutions.find_statements(connection, key, project_id=project_id, limit=limit)
+    known = insights.load_live(connection, ids)
     return sorted(known[each].content for each in ids)
 
 
@@ -94,7 +94,7 @@ class TestPrinciples:
         """Make a principle of what is said; return the ids of both."""
         connection = room.tables.connection
         (insight,) = [each for each in active(connection) if each.content == text]
-        principle = principles.of(insight, 1)
+        principle = principles.make_principle(insight, 1)
         principles.add(connection, [principle])
         principles.derive(connection, [Derivation(principle.id, insight.id, 1.0)])
         return insight.id, principle.id
@@ -104,12 +104,14 @@ class TestPrinciples:
         insight, principle = self.promoted(room, "Never skip a test")
         connection = room.tables.connection
 
-        assert {insight: principle} == resolutions.principles_of(connection, [insight, "ins_other"])
-        assert [principle] == resolutions.principles_at(connection, "Never skip a Test", limit=5)
-        assert [] == resolutions.principles_at(connection, "Never", limit=5)
+        assert {insight: principle} == resolutions.load_principles(
+            connection, [insight, "ins_other"]
+        )
+        assert [principle] == resolutions.find_principles(connection, "Never skip a Test", limit=5)
+        assert [] == resolutions.find_principles(connection, "Never", limit=5)
         connection.exec_driver_sql("UPDATE principles SET status = 'pruned'")
-        assert {} == resolutions.principles_of(connection, [insight])
-        assert [] == resolutions.principles_at(connection, "Never skip a test", limit=5)
+        assert {} == resolutions.load_principles(connection, [insight])
+        assert [] == resolutions.find_principles(connection, "Never skip a test", limit=5)
 
     def test_count(self, room: Room) -> None:
         """What is counted is what others may be told."""
@@ -130,7 +132,7 @@ class TestEpisodes:
             " merged_at = 1, merged_by = 'rules' WHERE text LIKE '%part%'",
             (whole.id,),
         )
-        found = memory_lists.originals(room.tables.connection, [whole.id, mem("other")])
+        found = memory_lists.list_originals(room.tables.connection, [whole.id, mem("other")])
 
         assert {whole.id: ["part 2", "part 1", "part 0"]} == {
             each: [one.text for one in some] for each, some in found.items()
@@ -145,6 +147,6 @@ class TestEpisodes:
             " WHERE text LIKE '%old'",
             (now.id,),
         )
-        found = memory_lists.replaced(room.tables.connection, [now.id])
+        found = memory_lists.list_replaced(room.tables.connection, [now.id])
 
         assert {now.id: "old"} == {each: one.text for each, one in found.items()}

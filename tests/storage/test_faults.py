@@ -31,7 +31,7 @@ def said(name: str) -> sqlite3.OperationalError:
 def disk(monkeypatch: pytest.MonkeyPatch) -> dict[str, int]:
     """Give the errno with which the disk answers when it is asked; 0 until it is changed."""
     answer = {"errno": 0}
-    monkeypatch.setattr(faults, "refusal", lambda _path: answer["errno"])
+    monkeypatch.setattr(faults, "probe_disk", lambda _path: answer["errno"])
     return answer
 
 
@@ -58,7 +58,7 @@ class TestOf:
     )
     def test_word(self, name: str, kind: type[CortexError], disk: dict[str, int]) -> None:
         """Each of SQLite's words has one meaning, when the disk itself has no complaint."""
-        assert kind is type(faults.of(said(name), PATH, doing="write"))
+        assert kind is type(faults.explain(said(name), PATH, doing="write"))
 
     @pytest.mark.parametrize("name", ["IOERR_WRITE", "IOERR_SHMSIZE", "IOERR_TRUNCATE", "CANTOPEN"])
     @pytest.mark.parametrize(
@@ -75,27 +75,27 @@ class TestOf:
         """Where the word does not tell, a disk without room or right is no disk that fails."""
         disk["errno"] = number
 
-        assert kind is type(faults.of(said(name), PATH, doing="write"))
+        assert kind is type(faults.explain(said(name), PATH, doing="write"))
 
     @pytest.mark.parametrize("name", ["IOERR_FSYNC", "IOERR_DIR_FSYNC", "IOERR_READ"])
     def test_sync(self, name: str, disk: dict[str, int]) -> None:
         """A failed fsync is a fault of the disk whatever is behind it: pages may be gone."""
         disk["errno"] = errno.ENOSPC
 
-        assert DiskFault is type(faults.of(said(name), PATH, doing="write"))
+        assert DiskFault is type(faults.explain(said(name), PATH, doing="write"))
 
     def test_first_cause(self, disk: dict[str, int]) -> None:
         """What failed first counts, not what undoing it ran into."""
         undoing = OperationalError("ROLLBACK TO unit", {}, said("ERROR"))
         undoing.__context__ = OperationalError("INSERT", {}, said("FULL"))
 
-        assert isinstance(faults.of(undoing, PATH, doing="write"), StorageFull)
+        assert isinstance(faults.explain(undoing, PATH, doing="write"), StorageFull)
         assert faults.is_the_disk(undoing)
 
     @pytest.mark.parametrize("error", [said("ERROR"), said("CONSTRAINT"), KeyError("x")])
     def test_not_the_disk(self, error: Exception) -> None:
         """A statement that is wrong, or a program, is none of the disk's faults."""
-        assert faults.of(error, PATH, doing="write") is None
+        assert faults.explain(error, PATH, doing="write") is None
         assert not faults.is_the_disk(error)
 
     @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ class TestOf:
     )
     def test_text(self, name: str, advice: str) -> None:
         """The text names the file, SQLite's word and what to do next."""
-        text = str(faults.of(said(name), PATH, doing="write"))
+        text = str(faults.explain(said(name), PATH, doing="write"))
 
         assert "cannot write the ledger /home/me/cortex.db: " in text
         assert f"(SQLITE_{name})" in text
@@ -127,9 +127,9 @@ class TestOf:
 class TestRefusal:
     def test_well(self, tmp_path: Path) -> None:
         """A disk that can be written says so, and keeps nothing of the question."""
-        assert 0 == faults.refusal(tmp_path / "cortex.db")
+        assert 0 == faults.probe_disk(tmp_path / "cortex.db")
         assert [] == list(tmp_path.iterdir())
 
     def test_gone(self, tmp_path: Path) -> None:
         """A folder that is not there is told by its errno."""
-        assert errno.ENOENT == faults.refusal(tmp_path / "gone" / "cortex.db")
+        assert errno.ENOENT == faults.probe_disk(tmp_path / "gone" / "cortex.db")

@@ -28,7 +28,7 @@ def home(tables: Tables) -> Connection:
     """Give tables with a file that was read, and two texts that it was compared by."""
     projects.add(tables.connection, ATLAS)
     state = projects.FileState(PATH, ATLAS.id, 1, 1, 1, 1, "a")
-    projects.saw(tables.connection, state, 1)
+    projects.note_file(tables.connection, state, 1)
     keep(tables.connection, "a", "b")
     return tables.connection
 

@@ -12,7 +12,7 @@ from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import insights
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import EPOCH
-from cortex_actors.text.sections import dialect_of
+from cortex_actors.text.sections import find_dialect
 from tests.storage.room import Room
 from tests.storage.support import ATLAS, HARBOR
 from tests.storage.things import memory
@@ -53,7 +53,7 @@ def room(tables: Tables) -> Room:
 def learn(room: Room, text: str, path: str = "AGENTS.md", project: Project = ATLAS) -> None:
     """Let a file of a project say that."""
     whole = f"{project.root}/{path}"
-    dialect = dialect_of(path)
+    dialect = find_dialect(path)
     assert dialect is not None
     said = FileReader(dialect, whole, project.name, Granularity.STATEMENT).read(text.encode())
     connection = room.tables.connection

@@ -68,7 +68,7 @@ class TestRows:
         """No row of any table that can name a memory names one that is forgotten."""
         saved(tables)
         tables.write(lambda c: everything(c, B))
-        walked = list(memory_delete.referring())
+        walked = list(memory_delete.list_references())
         has = {
             table.name
             for table, column in walked
@@ -191,7 +191,7 @@ class TestWhat:
         assert [(A, "archived")] == tables.rows(
             "SELECT id, status FROM memories WHERE id <> " + repr(C)
         )
-        change = tables.read(lambda c: memory_history.last(c, A, ChangeKind.ARCHIVE))
+        change = tables.read(lambda c: memory_history.find_last(c, A, ChangeKind.ARCHIVE))
         assert change is not None
         assert "what replaced it was forgotten" == change.reason
 
@@ -235,7 +235,7 @@ class TestConflicts:
         saved(tables)
         tables.write(lambda c: memory_states.keep(c, [C, A, B], at=EPOCH))
 
-        assert frozenset({A, C}) == tables.read(lambda c: memory_states.of(c, [B]))[B]
+        assert frozenset({A, C}) == tables.read(lambda c: memory_states.list_apart(c, [B]))[B]
 
 
 class TestBytes:

@@ -55,7 +55,7 @@ class TestUnreadDisk:
         """One read that failed, which SQLite calls damage, moves nothing."""
         monkeypatch.setattr(files, "reader", failing(1))
 
-        assert recovery.ready(filed.home, filed.clock) is None
+        assert recovery.make_ready(filed.home, filed.clock) is None
         assert BEFORE + AFTER == filed.count("events")
 
     def test_for_good(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +67,7 @@ class TestUnreadDisk:
         monkeypatch.setattr(files, "reader", failing(9))
         monkeypatch.setattr(os, "read", unread)
         with pytest.raises(DiskFault, match="nothing was moved.*cortex daemon restore"):
-            recovery.ready(filed.home, filed.clock)
+            recovery.make_ready(filed.home, filed.clock)
 
         assert [] == filed.names("*corrupt*")
         assert BEFORE + AFTER == filed.count("events")
@@ -78,10 +78,10 @@ class TestUnreadDisk:
         said = f"SELECT 'Page 274: unable to get the page. error code={code}'"
         monkeypatch.setattr(faults, "_WHOLE", said)
         with pytest.raises(LedgerDown, match="try again") as caught:
-            faults.whole(filed.path, Halt())
+            faults.check_whole(filed.path, Halt())
 
         assert not caught.value.ends_daemon
-        assert not faults.marker(filed.path).exists()
+        assert not faults.name_marker(filed.path).exists()
 
 
 class TestHalfMade:
@@ -103,7 +103,7 @@ class TestHalfMade:
         ):
             only_reads.execute("SELECT * FROM half")
 
-        assert recovery.ready(home, filed.clock) is None
+        assert recovery.make_ready(home, filed.clock) is None
         assert not files.size(home.ledger)
 
 
@@ -117,7 +117,7 @@ class TestNewer:
             )
             opened.execute("PRAGMA user_version = 99")
 
-        assert "" == faults.damage(filed.path)
+        assert "" == faults.find_damage(filed.path)
 
 
 class TestTooLarge:
@@ -126,8 +126,8 @@ class TestTooLarge:
         monkeypatch.setattr(faults, "_first", lambda *_, **__: None)
         faults.suspect(filed.path, "an error while reading")
 
-        assert "" == faults.damage(filed.path)
-        assert faults.marker(filed.path).exists()
+        assert "" == faults.find_damage(filed.path)
+        assert faults.name_marker(filed.path).exists()
 
 
 class TestLogAlone:
@@ -137,8 +137,8 @@ class TestLogAlone:
         log = beside(filed.path)[0].read_bytes()
         filed.path.unlink()
         recovered(filed)
-        engine = opening.writing(filed.path)
-        opening.raw(engine)
+        engine = opening.open_writing(filed.path)
+        opening.find_driver(engine)
         engine.dispose()
         (aside,) = filed.home.root.glob("cortex.db.corrupt-*-wal")
 
@@ -171,7 +171,7 @@ class TestBackups:
         monkeypatch.setattr("cortex_actors.storage.ledger.recovery.os.access", lambda *_: False)
         damaged(filed, "no database")
         with pytest.raises(StorageReadOnly, match="make it readable"):
-            recovery.ready(filed.home, filed.clock)
+            recovery.make_ready(filed.home, filed.clock)
 
         assert [] == filed.names("*corrupt*")
 
@@ -193,7 +193,7 @@ class TestNoRoomForRows:
         with monkeypatch.context() as patch:
             patch.setattr("cortex_actors.storage.ledger.salvage.sqlite3.connect", small)
             with pytest.raises(LedgerDown, match="bring back"):
-                recovery.ready(filed.home, filed.clock)
+                recovery.make_ready(filed.home, filed.clock)
         assert [] == filed.names("*corrupt*")
 
         assert 11 * AFTER == recovered(filed).salvaged["events"]

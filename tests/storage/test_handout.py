@@ -9,11 +9,11 @@ import pytest
 from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.commits import Delivery
-from cortex_actors.bus.consumer import project_of
+from cortex_actors.bus.consumer import find_project_id
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
-from cortex_actors.storage.deliveries import CONFLATED, LOOKED_AT, handed_next
+from cortex_actors.storage.deliveries import CONFLATED, LOOKED_AT, find_next
 from cortex_actors.storage.events import store as append
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import find_driver_of
 from tests.bus.journal import MemoryJournal
 
 if TYPE_CHECKING:
@@ -45,9 +45,9 @@ async def said(store: Store, *changes: tuple[str, str]) -> None:
 def handed(connection: Connection, *in_hands: Delivery) -> list[tuple[str | None, tuple[int, ...]]]:
     """Return what else is handed out while nothing ends: of which project, and which events."""
     in_hand = list(in_hands)
-    while isinstance(found := handed_next(connection, CONSUMER, now=0, in_hand=in_hand), Delivery):
+    while isinstance(found := find_next(connection, CONSUMER, now=0, in_hand=in_hand), Delivery):
         in_hand.append(found)
-    return [(project_of(each.event.payload), each.seqs) for each in in_hand[len(in_hands) :]]
+    return [(find_project_id(each.event.payload), each.seqs) for each in in_hand[len(in_hands) :]]
 
 
 def steps(connection: Connection, hands: int = 0) -> int:
@@ -61,7 +61,7 @@ def steps(connection: Connection, hands: int = 0) -> int:
     in_hand: list[Delivery] = []
     for _ in range(hands):
         in_hand.append(_found(connection, in_hand))
-    driver = driver_of(connection)
+    driver = find_driver_of(connection)
     driver.set_progress_handler(count, GRAIN)
     try:
         _found(connection, in_hand)
@@ -72,7 +72,7 @@ def steps(connection: Connection, hands: int = 0) -> int:
 
 def _found(connection: Connection, in_hand: Sequence[Delivery]) -> Delivery:
     """Return what is next."""
-    found = handed_next(connection, CONSUMER, now=0, in_hand=in_hand)
+    found = find_next(connection, CONSUMER, now=0, in_hand=in_hand)
     assert isinstance(found, Delivery)
     return found
 
@@ -119,7 +119,7 @@ class TestProjects:
         runs = [AccumulationComplete(f"run_{each}", f"prj_{each}", (each,)) for each in "abc"]
         done = [bus.event(topics.ACCUMULATION_COMPLETE, each, source="test") for each in runs]
         await store.write(lambda connection: append(connection, done))
-        found = await store.write(lambda c: handed_next(c, "reconciler", now=0, in_hand=[]))
+        found = await store.write(lambda c: find_next(c, "reconciler", now=0, in_hand=[]))
 
         assert isinstance(found, Delivery)
         assert (1, 2, 3) == found.seqs

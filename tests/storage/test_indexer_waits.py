@@ -232,7 +232,7 @@ class TestGivingWay:
         await store.says(HERE, "a", "b", "c")
         before = await store.rows("SELECT item_id FROM index_ops ORDER BY seq")
         (first,) = [text for text in "abc" if (id_of(text),) == before[0]]
-        passed = await store.write(lambda c: indexer.defer(c, [text_hash(first)]))
+        passed = await store.write(lambda c: indexer.defer_changes(c, [text_hash(first)]))
         after = await store.rows("SELECT item_id FROM index_ops ORDER BY seq")
 
         assert 2 == passed
@@ -242,7 +242,9 @@ class TestGivingWay:
         """Nothing is moved when nobody waits behind it, so that turns come to an end."""
         await store.says(HERE, "a", "b")
         before = await store.rows("SELECT seq FROM index_ops")
-        passed = await store.write(lambda c: indexer.defer(c, [text_hash("a"), text_hash("b")]))
+        passed = await store.write(
+            lambda c: indexer.defer_changes(c, [text_hash("a"), text_hash("b")])
+        )
 
         assert 0 == passed
         assert before == await store.rows("SELECT seq FROM index_ops")

@@ -30,7 +30,7 @@ async def told(store: Store, limit: int = 100) -> Told:
 
 async def held(store: Store) -> int:
     """Return how many items the index must hold."""
-    return len((await store.read(lambda c: pending.holding(c, "cortex_insights"))).order)
+    return len((await store.read(lambda c: pending.load_holding(c, "cortex_insights"))).order)
 
 
 async def apply_all(store: Store) -> None:

@@ -33,7 +33,7 @@ async def active(store: Store, project: Project | None = None) -> dict[str, Insi
 
 async def places(store: Store, content: str, first: str | None = None) -> list[InsightSource]:
     """Return where something is said."""
-    found = await store.read(lambda c: insights.sources(c, [id_of(content)], first=first))
+    found = await store.read(lambda c: insights.load_sources(c, [id_of(content)], first=first))
     return found.get(id_of(content), [])
 
 
@@ -210,9 +210,11 @@ class TestQueries:
         )
         found = await store.read(lambda c: (insights.count(c), insights.count_by_project(c)))
         totals = [
-            (await store.read(partial(shapes.insights, wanted=InsightFilter(project_id=each))))[
-                "total"
-            ]
+            (
+                await store.read(
+                    partial(shapes.list_insights, wanted=InsightFilter(project_id=each))
+                )
+            )["total"]
             for each in (None, ATLAS.id)
         ]
 
@@ -240,7 +242,7 @@ class TestQueries:
         await store.says(HERE, "a")
         ids = [id_of("a"), id_of("b"), "ins_unknown"]
 
-        assert [id_of("a")] == list(await store.read(lambda c: insights.by_id(c, ids)))
+        assert [id_of("a")] == list(await store.read(lambda c: insights.load_live(c, ids)))
 
     @pytest.mark.parametrize("name", ["a,b", "/", "a/,b", " ", "ä,"])
     async def test_names_of_projects(self, store: Store, name: str) -> None:

@@ -44,7 +44,7 @@ class TestRows:
         )
         tables.write(lambda c: documents.learn_chunks(c, BOOK, [piece]))
 
-        assert {piece.id: piece} == tables.read(lambda c: documents.by_id(c, [piece.id]))
+        assert {piece.id: piece} == tables.read(lambda c: documents.load_chunks(c, [piece.id]))
 
     def test_counts(self, tables: Tables) -> None:
         """What documents say now is counted."""

@@ -55,13 +55,13 @@ def chained(tables: Tables, length: int) -> None:
 class TestTree:
     def test_unknown(self, tables: Tables) -> None:
         """A memory that there is not has no lineage."""
-        assert [] == tables.read(lambda c: memory_history.tree(c, mem("none")))
+        assert [] == tables.read(lambda c: memory_history.load_tree(c, mem("none")))
 
     def test_leaf(self, tables: Tables) -> None:
         """A memory that nothing was merged into is alone."""
         said(tables, "a")
 
-        (node,) = tables.read(lambda c: memory_history.tree(c, mem("a")))
+        (node,) = tables.read(lambda c: memory_history.load_tree(c, mem("a")))
         assert (mem("a"), "active", "text a", 0, None, True) == (
             *(node.id, node.standing, node.abstract),
             *(node.depth, node.parent, node.is_leaf),
@@ -77,7 +77,7 @@ class TestTree:
         drawn = [("e", "active", 0), ("d", "intermediate", 1), ("a", "leaf", 2), ("b", "leaf", 2)]
         assert [*drawn, ("c", "leaf", 1)] == [
             (each.id[-1].lower(), each.standing, each.depth)
-            for each in tables.read(lambda c: memory_history.tree(c, mem("e")))
+            for each in tables.read(lambda c: memory_history.load_tree(c, mem("e")))
         ]
 
     def test_ring(self, tables: Tables) -> None:
@@ -89,10 +89,10 @@ class TestTree:
             (mem("C000000"), mem("C000002")),
         )
 
-        nodes = tables.read(lambda c: memory_history.tree(c, mem("C000001")))
+        nodes = tables.read(lambda c: memory_history.load_tree(c, mem("C000001")))
         assert {mem(f"C{n:06d}") for n in range(3)} == {each.id for each in nodes}
         assert {mem("C000001"): None} == tables.read(
-            lambda c: memory_history.current(c, [mem("C000001")])
+            lambda c: memory_history.find_current(c, [mem("C000001")])
         )
 
 
@@ -102,7 +102,9 @@ class TestCurrent:
         said(tables, "a")
 
         expected = {mem("a"): mem("a"), mem("none"): None}
-        assert expected == tables.read(lambda c: memory_history.current(c, [mem("a"), mem("none")]))
+        assert expected == tables.read(
+            lambda c: memory_history.find_current(c, [mem("a"), mem("none")])
+        )
 
     def test_whole(self, tables: Tables) -> None:
         """A merged id means the outermost whole, and nothing once that is archived."""
@@ -111,10 +113,14 @@ class TestCurrent:
         merged(tables, "e", "d", "c", at=200)
 
         ids = [mem(each) for each in "abcde"]
-        assert dict.fromkeys(ids, mem("e")) == tables.read(lambda c: memory_history.current(c, ids))
+        assert dict.fromkeys(ids, mem("e")) == tables.read(
+            lambda c: memory_history.find_current(c, ids)
+        )
         tables.write(lambda c: memory_states.archive(c, [mem("e")], EPOCH + 300))
-        assert dict.fromkeys(ids) == tables.read(lambda c: memory_history.current(c, ids))
-        assert dict.fromkeys(ids, mem("e")) == tables.read(lambda c: memory_history.wholes(c, ids))
+        assert dict.fromkeys(ids) == tables.read(lambda c: memory_history.find_current(c, ids))
+        assert dict.fromkeys(ids, mem("e")) == tables.read(
+            lambda c: memory_history.find_wholes(c, ids)
+        )
 
     def test_leaves(self, tables: Tables) -> None:
         """What was said in the end are the leaves, and all below a whole are its parts."""
@@ -122,10 +128,10 @@ class TestCurrent:
         merged(tables, "d", "a", "b")
         merged(tables, "e", "d", "c", at=200)
 
-        nodes = tables.read(lambda c: memory_history.tree(c, mem("e")))
+        nodes = tables.read(lambda c: memory_history.load_tree(c, mem("e")))
         assert {mem(each) for each in "abc"} == {each.id for each in nodes if each.is_leaf}
         assert {mem(each) for each in "abcd"} == tables.read(
-            lambda c: memory_history.below(c, [mem("e")])
+            lambda c: memory_history.list_parts(c, [mem("e")])
         )
 
 
@@ -136,11 +142,11 @@ class TestLongChain:
         chained(tables, MANY)
         top, bottom = mem(f"C{MANY:06d}"), mem("C000000")
 
-        assert {bottom: top} == tables.read(lambda c: memory_history.current(c, [bottom]))
-        nodes = tables.read(lambda c: memory_history.tree(c, top))
+        assert {bottom: top} == tables.read(lambda c: memory_history.find_current(c, [bottom]))
+        nodes = tables.read(lambda c: memory_history.load_tree(c, top))
         assert (MANY + 1, MANY, bottom) == (len(nodes), nodes[-1].depth, nodes[-1].id)
         assert [bottom] == [each.id for each in nodes if each.is_leaf]
-        assert MANY == len(tables.read(lambda c: memory_history.below(c, [top])))
+        assert MANY == len(tables.read(lambda c: memory_history.list_parts(c, [top])))
 
     def test_realm(self, tables: Tables) -> None:
         """A whole that says the same as one of its parts takes its place."""

@@ -70,7 +70,7 @@ class TestRows:
     async def test_cut(self, known: Store) -> None:
         """Who loses a neighbour is linked anew; nobody else is."""
         digests = [(named(text), bytes(32)) for text in TEXTS]
-        await known.write(lambda c: principles.note(c, digests))
+        await known.write(lambda c: principles.note_drawn(c, digests))
         await known.write(lambda c: principles.forget(c, [named(TEXTS[3])]))
         due = await known.rows("SELECT content FROM principles WHERE linked IS NULL")
 
@@ -81,10 +81,12 @@ class TestRows:
 class TestGraph:
     async def test_overview(self, known: Store) -> None:
         """What is linked is shown by rank, with the links that are wanted and no one alone."""
-        whole = await known.read(lambda c: principle_lists.overview(c, LinkFilter()))
+        whole = await known.read(lambda c: principle_lists.load_overview(c, LinkFilter()))
         some = LinkFilter(kinds=frozenset({LinkType.CONTRADICTS}))
-        against = await known.read(lambda c: principle_lists.overview(c, some))
-        strong = await known.read(lambda c: principle_lists.overview(c, LinkFilter(least=0.95)))
+        against = await known.read(lambda c: principle_lists.load_overview(c, some))
+        strong = await known.read(
+            lambda c: principle_lists.load_overview(c, LinkFilter(least=0.95))
+        )
 
         assert (tuple(map(named, TEXTS)), 3, 4) == (whole.ids, len(whole.links), whole.total)
         assert (tuple(map(named, TEXTS[1:3])), 2) == (against.ids, against.total)
@@ -92,7 +94,7 @@ class TestGraph:
 
     async def test_limit(self, known: Store) -> None:
         """Of more than fit those that rank highest are shown, if they are linked among them."""
-        found = await known.read(lambda c: principle_lists.overview(c, LinkFilter(limit=3)))
+        found = await known.read(lambda c: principle_lists.load_overview(c, LinkFilter(limit=3)))
 
         assert (tuple(map(named, TEXTS[1:3])), 4) == (found.ids, found.total)
 
@@ -110,7 +112,7 @@ class TestGraph:
         """What was pruned, or taken back by a person, is shown to nobody who does not ask."""
         await known.write(_prune)
         active = LinkFilter(statuses=frozenset({PrincipleStatus.ACTIVE}))
-        found = await known.read(lambda c: principle_lists.overview(c, active))
+        found = await known.read(lambda c: principle_lists.load_overview(c, active))
         near = await known.read(lambda c: principle_lists.around(c, named(TEXTS[0]), active))
 
         assert tuple(map(named, TEXTS[1:3])) == found.ids

@@ -80,12 +80,12 @@ def happen(lives: Lives, what: str, one: int, other: int) -> None:
 def agrees(lives: Lives) -> None:
     """Compare a ledger with its model."""
     read = lives.tables.read
-    assert [] == read(believed.disagreeing)
+    assert [] == read(believed.list_disagreeing)
     assert [] == read(passages.lacking) + read(passages.stray)
-    assert current(lives) == read(lambda c: memory_history.current(c, lives.known))
+    assert current(lives) == read(lambda c: memory_history.find_current(c, lives.known))
     for name in lives.known:
         parts = {each for each, life in lives.known.items() if life.whole == name}
-        nodes = read(partial(memory_history.tree, memory_id=name))
+        nodes = read(partial(memory_history.load_tree, memory_id=name))
         assert parts == {each.id for each in nodes if each.parent == name}
 
 

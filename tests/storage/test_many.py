@@ -66,9 +66,9 @@ class TestMany:
         """More ids than one statement takes are looked up all the same."""
         await store.says(HERE, "a", "b")
         ids = [*(f"ins_{n}" for n in range(40_000)), id_of("a"), id_of("b")]
-        known = await store.read(lambda c: insights.by_id(c, ids))
-        found = await store.read(lambda c: insights.sources(c, ids))
-        derived = await store.read(lambda c: principles.derived(c, ids))
+        known = await store.read(lambda c: insights.load_live(c, ids))
+        found = await store.read(lambda c: insights.load_sources(c, ids))
+        derived = await store.read(lambda c: principles.load_derived(c, ids))
 
         assert {id_of("a"), id_of("b")} == known.keys() == found.keys()
         assert set() == derived

@@ -42,7 +42,9 @@ class TestRows:
         )
         save(tables, first, second)
 
-        found = tables.read(lambda c: memory_records.by_id(c, [first.id, second.id, mem("none")]))
+        found = tables.read(
+            lambda c: memory_records.load_active(c, [first.id, second.id, mem("none")])
+        )
         expected = {first.id: replace_since(first), second.id: second}
         assert expected == found
 
@@ -58,8 +60,8 @@ class TestRows:
         tables.write(lambda c: memory_states.archive(c, [mem("c")], EPOCH))
 
         village = memories.c.realm == Realm.VILLAGE
-        assert 2 == tables.read(memory_attention.count)
-        assert 1 == tables.read(lambda c: memory_attention.count(c, village))
+        assert 2 == tables.read(memory_attention.count_active)
+        assert 1 == tables.read(lambda c: memory_attention.count_active(c, village))
         assert [mem("a"), mem("b")] == tables.read(active_ids)
 
 
@@ -161,7 +163,7 @@ class TestStatus:
 
         assert {} == found_by(tables, mem("two"))
         assert "one\nthree" == (found_by(tables, mem("three")))["paired"]
-        assert {} == tables.read(lambda c: memory_records.by_id(c, [mem("two")]))
+        assert {} == tables.read(lambda c: memory_records.load_active(c, [mem("two")]))
 
     def test_brought_back(self, tables: Tables) -> None:
         """Brought back it stands where it stood."""

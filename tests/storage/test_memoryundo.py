@@ -80,7 +80,7 @@ class TestSplit:
         split(tables)
 
         parted = {A: frozenset({B}), B: frozenset({A})}
-        assert parted == tables.read(lambda c: memory_states.of(c, [A, B, W]))
+        assert parted == tables.read(lambda c: memory_states.list_apart(c, [A, B, W]))
 
     def test_by_its_number(self, tables: Tables) -> None:
         """Undoing a merge is taking its whole apart."""
@@ -150,7 +150,7 @@ class TestSplit:
         noted(tables, ChangeKind.CONSOLIDATE, A, 10, others=(B,), before=before)
         assert [B] == split(tables, A)
 
-        kept = tables.read(lambda c: memory_records.by_id(c, [A, B]))
+        kept = tables.read(lambda c: memory_records.load_active(c, [A, B]))
         assert (("x",), 3) == (kept[A].tags, kept[A].access_count)
         assert (Layer.WORKING, EPOCH) == (kept[A].layer, kept[A].layer_since)
         assert (("y",), 2) == (kept[B].tags, kept[B].access_count)
@@ -177,12 +177,12 @@ class TestStates:
         undo(tables, number)
 
         times = [(EPOCH, EPOCH + 10), (EPOCH + 50, None)]
-        assert times == tables.read(lambda c: memory_records.of(c, A))
+        assert times == tables.read(lambda c: memory_records.list_beliefs(c, A))
 
     def test_restored(self, tables: Tables) -> None:
         """Restoring is undone by bringing back what was: archived, or superseded by the same."""
         tables.write(lambda c: memory_states.supersede(c, A, B, EPOCH + 10))
-        before = tables.read(lambda c: memory_undo.before_restoring(c, A))
+        before = tables.read(lambda c: memory_undo.describe_state(c, A))
         tables.write(lambda c: memory_states.restore(c, [A], EPOCH + 20))
         number = noted(tables, ChangeKind.RESTORE, A, 20, before=before)
         undo(tables, number)
@@ -206,12 +206,12 @@ class TestLayers:
         wanted = {A: Layer.CORTEX, B: Layer.SENSORY}
         moved = tables.write(lambda c: memory_history.deepen(c, wanted, at=EPOCH + 10, by="owner"))
         assert [A] == moved  # nothing sinks to where it is less deep
-        after = tables.read(lambda c: memory_records.by_id(c, [A]))[A]
+        after = tables.read(lambda c: memory_records.load_active(c, [A]))[A]
         assert (Layer.CORTEX, 1.0, EPOCH + 10) == (after.layer, after.attention, after.promoted_at)
 
         (change,) = tables.read(lambda c: memory_history.listed(c, memory=A))[0]
         undo(tables, change.id)
-        back = tables.read(lambda c: memory_records.by_id(c, [A]))[A]
+        back = tables.read(lambda c: memory_records.load_active(c, [A]))[A]
         assert (Layer.WORKING, 0.25, None) == (back.layer, back.attention, back.promoted_at)
 
     def test_promoted_further(self, tables: Tables) -> None:
@@ -236,10 +236,10 @@ class TestLayers:
         assert [A, W] == tables.read(active_ids)
 
         tables.write(lambda c: memory_history.pin(c, [A], pins=False, at=EPOCH + 20, by="owner"))
-        end = tables.read(lambda c: memory_history.last(c, A, ChangeKind.UNPIN))
+        end = tables.read(lambda c: memory_history.find_last(c, A, ChangeKind.UNPIN))
         assert end is not None
         undo(tables, end.id)
-        assert EPOCH + 5 == tables.read(lambda c: memory_records.by_id(c, [A]))[A].pinned_at
+        assert EPOCH + 5 == tables.read(lambda c: memory_records.load_active(c, [A]))[A].pinned_at
 
 
 class TestNever:
@@ -267,7 +267,7 @@ class TestEdit:
 
     def number(self, tables: Tables) -> int:
         """Return the newest edit."""
-        found = tables.read(lambda c: memory_history.last(c, A, ChangeKind.SUPERSEDE))
+        found = tables.read(lambda c: memory_history.find_last(c, A, ChangeKind.SUPERSEDE))
         assert found is not None
         assert found.is_edit
         return found.number

@@ -15,7 +15,7 @@ from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION
 from cortex_actors.storage.migrations.versions import v0007
-from cortex_actors.storage.pipeline.verdicts import of_people
+from cortex_actors.storage.pipeline.verdicts import load_of_people
 from cortex_actors.storage.tables.schema import metadata, verdicts
 from tests.storage.later import OLD, become_later
 from tests.storage.ledgers import statements
@@ -40,7 +40,7 @@ def path(tmp_path: Path) -> Path:
 @pytest.fixture
 def engine(path: Path) -> Iterator[Engine]:
     """Give the writing engine of that path."""
-    engine = opening.writing(path)
+    engine = opening.open_writing(path)
     yield engine
     engine.dispose()
 
@@ -77,7 +77,7 @@ class TestMigrate:
     def test_made_at_once(self, engine: Engine, path: Path) -> None:
         """A new ledger is to the letter, and row by row, what the migrations make of nothing."""
         run_all(engine)
-        made = opening.writing(path.with_name("made.db"))
+        made = opening.open_writing(path.with_name("made.db"))
         migrate(made, path)
         migrated, new = (statements(each) for each in (engine, made))
         rows = [rows_of(each, set(new)) for each in (engine, made)]
@@ -164,7 +164,7 @@ def rows_of(engine: Engine, names: set[str]) -> dict[str, set[object]]:
 
 def make_version_7(connection: Connection) -> None:
     """Make an empty ledger of schema 7."""
-    for each in module.statements(v0007.__file__):
+    for each in module.read_statements(v0007.__file__):
         connection.exec_driver_sql(each)
     connection.exec_driver_sql(module._VERSIONS)
     connection.exec_driver_sql("INSERT INTO alembic_version VALUES ('0007')")
@@ -283,7 +283,7 @@ class TestVerdicts:
 
         with engine.begin() as connection:
             found = connection.execute(select(verdicts).order_by(verdicts.c.at)).all()
-            words = of_people(connection)
+            words = load_of_people(connection)
             left = connection.exec_driver_sql(_LEFT).all()
         expected = [
             (("person", "owner", "compare", *(digest for _, digest in two)), relation, 10 + number)

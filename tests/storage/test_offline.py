@@ -35,7 +35,7 @@ NOTE = "INSERT INTO index_ops (collection, item_id, op) VALUES ('c', 'x', 'put')
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Give a ledger with nothing in it, which was closed in order."""
     path = tmp_path_factory.mktemp("empty") / "cortex.db"
-    engine = connection.writing(path)
+    engine = connection.open_writing(path)
     migrate(engine, path)
     engine.dispose()
     return path
@@ -152,7 +152,7 @@ class TestRefused:
 
     def test_locked(self, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """A ledger that another program holds locked is busy."""
-        monkeypatch.setattr(connection.writing, "__defaults__", (0.01,))
+        monkeypatch.setattr(connection.open_writing, "__defaults__", (0.01,))
         with closing(sqlite3.connect(ledger, isolation_level=None)) as other:
             other.execute("BEGIN IMMEDIATE")
             with pytest.raises(LedgerBusy, match="holds it locked"):

@@ -212,7 +212,7 @@ class TestWords:
         for each in passages.LISTS:
             await damaged.write(partial(passages.mend, words=each))
 
-        assert [] == await damaged.write(passages.disagreeing)
+        assert [] == await damaged.write(passages.list_disagreeing)
         assert ["mem_1"] == await matching(damaged, "words_alone", "ruff")
 
     @pytest.mark.parametrize("how", [each for each in DAMAGE if "> 10" not in each])
@@ -224,19 +224,19 @@ class TestWords:
 
         assert ["mem_1"] == await matching(damaged, "words_alone", "pylint")
         assert ["mem_2"] == await matching(damaged, "words_alone", "ports")
-        assert [] == await damaged.write(passages.disagreeing)
+        assert [] == await damaged.write(passages.list_disagreeing)
 
     async def test_that_disagree(self, store: Store) -> None:
         """Words that are not those of the texts are noticed and mended, one list at a time."""
         await put(store, item(1, "use ruff"))
         sql = "INSERT INTO words_paired (rowid, text) VALUES (99, 'ghost')"
         await store.write(lambda c: c.exec_driver_sql(sql).rowcount)
-        found = await store.write(passages.disagreeing)
+        found = await store.write(passages.list_disagreeing)
         mended = [await store.write(partial(passages.mend, words=each)) for each in passages.LISTS]
 
         assert ["words_paired"] == found
         assert [False, True] == mended
-        assert [] == await store.write(passages.disagreeing)
+        assert [] == await store.write(passages.list_disagreeing)
 
     async def test_random(self, store: Store) -> None:
         """Whatever comes, changes and goes: the words are those of the texts, and only those."""
@@ -255,7 +255,7 @@ class TestWords:
                 made = [item(*each) for each in zip(numbers, some, before, strict=True)]
                 await put(store, *made)
                 model |= {each[0].item_id: each for each in made}
-            assert [] == await store.write(passages.disagreeing), f"seed {SEED}"
+            assert [] == await store.write(passages.list_disagreeing), f"seed {SEED}"
         expected = [(e.item_id, e.place, e.text) for some in model.values() for e in some]
 
         assert sorted(expected) == await rows(store), f"seed {SEED}"

@@ -70,12 +70,15 @@ class TestFollowing:
             for n in range(20)
         ]
         tables.write(lambda c: memory_records.save(c, talk))
-        found = tables.read(lambda c: memory_records.following(c, [talk[4].id]))
+        found = tables.read(lambda c: memory_records.list_following(c, [talk[4].id]))
 
         assert [talk[5].id, talk[6].id] == found
 
     def test_nothing(self, tables: Tables) -> None:
         """Nothing comes before or behind nothing."""
         assert ([], {}) == tables.read(
-            lambda c: (memory_records.following(c, []), memory_records.comes_before(c, []))
+            lambda c: (
+                memory_records.list_following(c, []),
+                memory_records.load_predecessors(c, []),
+            )
         )

@@ -36,13 +36,13 @@ PATH = "/projects/atlas/CLAUDE.md"
 async def insight(store: Store) -> Insight:
     """Give an insight of the ledger."""
     await store.says(PATH, "use ruff")
-    found = await store.read(lambda c: insights.by_id(c, [id_of("use ruff")]))
+    found = await store.read(lambda c: insights.load_live(c, [id_of("use ruff")]))
     return found[id_of("use ruff")]
 
 
 async def made(store: Store, insight: Insight) -> Principle:
     """Have a principle of an insight."""
-    found = principles.of(insight, EPOCH)
+    found = principles.make_principle(insight, EPOCH)
     await store.write(lambda c: principles.add(c, [found]))
     await store.write(lambda c: principles.derive(c, [Derivation(found.id, insight.id, 1.0)]))
     return found
@@ -61,7 +61,7 @@ async def given(store: Store) -> list[str]:
 class TestOf:
     async def test_what_it_keeps(self, insight: Insight) -> None:
         """A principle says what its insight says, and is ranked by its evidence."""
-        found = principles.of(replace(insight, domain="python"), EPOCH)
+        found = principles.make_principle(replace(insight, domain="python"), EPOCH)
 
         assert "pri_" + insight.content_hash[:20] == found.id
         assert (insight.content, insight.tags) == (found.content, found.tags)
@@ -71,13 +71,13 @@ class TestOf:
 
     async def test_without_a_domain(self, insight: Insight) -> None:
         """An insight of no domain gives a principle of none."""
-        assert () == principles.of(insight, EPOCH).domains
+        assert () == principles.make_principle(insight, EPOCH).domains
 
     async def test_vector(self, store: Store, insight: Insight) -> None:
         """A principle is found by the vector of its insight."""
         ((digest,),) = await store.rows("SELECT text_hash FROM insights")
 
-        assert digest == principles.of(insight, EPOCH).text_hash
+        assert digest == principles.make_principle(insight, EPOCH).text_hash
 
 
 class TestAdd:
@@ -108,7 +108,7 @@ class TestAdd:
         with pytest.raises(Exception, match="FOREIGN KEY"):
             await store.write(lambda c: principles.derive(c, nobody))
 
-        assert {insight.id} == await store.read(principles.derived)
+        assert {insight.id} == await store.read(principles.load_derived)
 
 
 class TestForget:
@@ -126,7 +126,7 @@ class TestForget:
         )
         await store.write(lambda c: principles.forget(c, [first.id]))
 
-        assert [second.id] == await store.read(principles.ids)
+        assert [second.id] == await store.read(principles.list_ids)
         assert [(second.id,)] == await store.rows("SELECT principle_id FROM derivations")
         assert [] == await store.rows("SELECT * FROM principle_links")
 
@@ -134,10 +134,10 @@ class TestForget:
         """What comes of nothing is found, unless a person took it back."""
         found = await made(store, insight)
         await store.write(lambda c: c.exec_driver_sql("DELETE FROM derivations"))
-        assert {found.id} == await store.read(principles.without_source)
+        assert {found.id} == await store.read(principles.find_without_source)
 
         await store.write(lambda c: reviews.begin(c, SourceKind.PRINCIPLE, found.id, at=1))
-        assert set() == await store.read(principles.without_source)
+        assert set() == await store.read(principles.find_without_source)
 
 
 class TestGiven:

@@ -64,16 +64,16 @@ class TestFiles:
         """The last look at a file is the one that counts."""
         newer = replace(STATE, size=11, error="it is not text")
         for state in (STATE, newer):
-            await store.write(partial(projects.saw, state=state, at=EPOCH))
+            await store.write(partial(projects.note_file, state=state, at=EPOCH))
 
-        assert newer == await store.read(lambda c: projects.file(c, STATE.path))
+        assert newer == await store.read(lambda c: projects.load_file(c, STATE.path))
         assert {STATE.path: newer} == await store.read(lambda c: projects.files(c, atlas.id))
         assert [newer] == await store.read(projects.broken)
-        assert {atlas.id: 1} == await store.read(projects.file_counts)
+        assert {atlas.id: 1} == await store.read(projects.count_files)
 
     async def test_removed(self, store: Store, atlas: Project) -> None:
         """A file of a project that is followed no more is no broken file, and is again with it."""
-        await store.write(lambda c: projects.saw(c, replace(STATE, error="x"), EPOCH))
+        await store.write(lambda c: projects.note_file(c, replace(STATE, error="x"), EPOCH))
         await store.write(lambda c: projects.remove(c, atlas.id))
         gone = await store.read(projects.broken)
         await store.write(lambda c: projects.add(c, atlas))
@@ -87,7 +87,7 @@ class TestFiles:
             kind, path = projects.READER, STATE.path
             return projects.PipelineRun(f"run_{at}", kind, at, at, state, path=path, counts=counts)
 
-        await store.write(lambda c: projects.saw(c, STATE, EPOCH))
+        await store.write(lambda c: projects.note_file(c, STATE, EPOCH))
         found = []
         for run in (
             ran("completed", at=1, left_out=3),
@@ -97,23 +97,23 @@ class TestFiles:
             ran("completed", at=5, insights=2),
         ):
             await store.write(partial(projects.record, run=run))
-            found.append((await store.read(projects.left_out)).get(STATE.path, 0))
+            found.append((await store.read(projects.count_left_out)).get(STATE.path, 0))
 
         assert [3, 7, 7, 7, 0] == found
 
     async def test_mended(self, store: Store, atlas: Project) -> None:
         """A file that can be read again is not broken any more."""
         for state in (replace(STATE, error="x"), STATE):
-            await store.write(partial(projects.saw, state=state, at=EPOCH))
+            await store.write(partial(projects.note_file, state=state, at=EPOCH))
 
         assert [] == await store.read(projects.broken)
 
     async def test_forget(self, store: Store, atlas: Project) -> None:
         """A file that is gone is not known."""
-        await store.write(lambda c: projects.saw(c, STATE, EPOCH))
+        await store.write(lambda c: projects.note_file(c, STATE, EPOCH))
         await store.write(lambda c: projects.forget(c, STATE.path))
 
-        assert await store.read(lambda c: projects.file(c, STATE.path)) is None
+        assert await store.read(lambda c: projects.load_file(c, STATE.path)) is None
 
     def test_same_stat(self) -> None:
         """Content and errors are no part of what a look sees."""
@@ -138,7 +138,7 @@ class TestLookup:
         for each in (ATLAS, HARBOR, inner):
             await store.write(partial(projects.add, project=each))
 
-        assert (found or inner) == await store.read(lambda c: status.project(c, wanted))
+        assert (found or inner) == await store.read(lambda c: status.find_project(c, wanted))
 
     @pytest.mark.parametrize(
         ("wanted", "text"),
@@ -152,14 +152,16 @@ class TestLookup:
         for each in (ATLAS, Project.at("/a/twin", EPOCH), Project.at("/b/twin", EPOCH)):
             await store.write(partial(projects.add, project=each))
         with pytest.raises(UnknownProject, match=text):
-            await store.read(lambda c: status.project(c, wanted))
+            await store.read(lambda c: status.find_project(c, wanted))
 
     async def test_insights(self, store: Store) -> None:
         """What clients get names the total, the evidence and every place."""
         await store.says("/projects/atlas/CLAUDE.md", "a", "b")
         await store.says("/projects/harbor/CLAUDE.md", "a", project=HARBOR)
-        every = await store.read(lambda c: shapes.insights(c, InsightFilter(limit=1)))
-        own = await store.read(lambda c: shapes.insights(c, InsightFilter(project_id=HARBOR.id)))
+        every = await store.read(lambda c: shapes.list_insights(c, InsightFilter(limit=1)))
+        own = await store.read(
+            lambda c: shapes.list_insights(c, InsightFilter(project_id=HARBOR.id))
+        )
 
         assert (2, 1) == (every["total"], len(every["insights"]))
         assert (1, 2) == (own["total"], len(own["insights"][0]["sources"]))
@@ -167,7 +169,7 @@ class TestLookup:
     async def test_counts(self, store: Store) -> None:
         """The numbers of `status` are those of the ledger."""
         await store.says("/projects/atlas/CLAUDE.md", "a", "b")
-        counts = await store.read(lambda c: status.counts(c, "test/3", ()))
+        counts = await store.read(lambda c: status.count_all(c, "test/3", ()))
 
         assert {
             "projects": 1,
@@ -187,7 +189,7 @@ class TestLocate:
 
         assert [[atlas.id], [], [atlas.id]] == found
         wanted = {atlas.id: "github.com/c/d"}
-        assert wanted == await store.read(lambda c: projects.located(c, [atlas.id, "prj_x"]))
+        assert wanted == await store.read(lambda c: projects.load_origins(c, [atlas.id, "prj_x"]))
 
     @pytest.mark.parametrize("weaker", [None, "git:/projects/atlas/.git"])
     async def test_weaker(self, store: Store, atlas: Project, weaker: str | None) -> None:
@@ -195,11 +197,11 @@ class TestLocate:
         for name in ("commit:abc", weaker):
             await store.write(partial(projects.locate, origins={atlas.id: name}))
 
-        found = await store.read(lambda c: projects.located(c, [atlas.id]))
+        found = await store.read(lambda c: projects.load_origins(c, [atlas.id]))
         assert {atlas.id: "commit:abc"} == found
 
     async def test_ever(self, store: Store, atlas: Project) -> None:
         """A project that is followed no longer is remembered."""
         await store.write(lambda c: projects.remove(c, atlas.id))
 
-        assert [atlas] == await store.read(projects.ever)
+        assert [atlas] == await store.read(projects.list_ever)

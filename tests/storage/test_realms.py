@@ -13,7 +13,7 @@ from cortex_actors.domain.agent import OWNER, Caller, shown
 from cortex_actors.domain.memory import PROBE, Memory, Realm
 from cortex_actors.errors import NotFound, NotYours
 from cortex_actors.storage import memory_records, realms
-from cortex_actors.storage.ledger.connection import reading, writing
+from cortex_actors.storage.ledger.connection import open_reading, open_writing
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.testing import EPOCH
 from tests.storage.things import mem, memory
@@ -87,7 +87,7 @@ class TestReadable:
         """Whether one may read a memory does not depend on where it stands."""
         ids = [each.id for each in some]
         tables.write(lambda c: memory_states.archive(c, ids, EPOCH + 100))
-        assert {} == tables.read(lambda c: memory_records.by_id(c, ids))
+        assert {} == tables.read(lambda c: memory_records.load_active(c, ids))
 
         assert set(ids) == tables.read(lambda c: realms.readers_part(c, ids, None))
 
@@ -110,7 +110,7 @@ class TestUnknown:
 class TestErrors:
     def test_hidden(self, tmp_path: Path) -> None:
         """An error of the ledger's does not hold what a statement was given: it may be logged."""
-        for engine in (writing(tmp_path / "cortex.db"), reading(tmp_path / "cortex.db")):
+        for engine in (open_writing(tmp_path / "cortex.db"), open_reading(tmp_path / "cortex.db")):
             with engine.connect() as connection, pytest.raises(DatabaseError) as failed:
                 connection.execute(
                     text("SELECT * FROM nothing WHERE x = :said"), {"said": "secret"}

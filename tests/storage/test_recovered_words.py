@@ -9,7 +9,7 @@ import pytest
 from cortex_actors.storage import documents, memory_records, passages
 from cortex_actors.storage.ledger import backups, faults, offline
 from cortex_actors.storage.ledger import connection as opening
-from cortex_actors.storage.ledger.files import wrong
+from cortex_actors.storage.ledger.files import read_finding
 from cortex_actors.testing import EPOCH
 from tests.storage.damage import damaged, recovered
 from tests.storage.ledgers import Filed
@@ -41,7 +41,7 @@ def learn(filed: Filed, letter: str, content: str) -> None:
         " 1, 2, ?)",
         *(name, content, letter * 64, letter.encode() * 32),
     )
-    engine = opening.writing(filed.path)
+    engine = opening.open_writing(filed.path)
     with engine.begin() as connection:
         made = passages.of_item(content, collection="cortex_insights", item_id=name)
         put_passages(connection, made)
@@ -62,9 +62,9 @@ def found(filed: Filed, query: str) -> list[str]:
 
 def agree(filed: Filed) -> bool:
     """Tell whether the words are those of the passages."""
-    engine = opening.writing(filed.path)
+    engine = opening.open_writing(filed.path)
     with engine.begin() as connection:
-        left = passages.disagreeing(connection)
+        left = passages.list_disagreeing(connection)
     engine.dispose()
     return not left
 
@@ -91,7 +91,7 @@ class TestRecovery:
 
     def test_every_kind(self, filed: Filed) -> None:
         """Memories and pieces of documents are found again, alone and with what is before them."""
-        engine = opening.writing(filed.path)
+        engine = opening.open_writing(filed.path)
         with engine.begin() as connection:
             memory_records.save(connection, [memory("one"), memory("two", 1)])
             documents.learn_chunks(connection, "/a.md", document("/a.md", "first", "second"))
@@ -142,7 +142,7 @@ class TestCheck:
         filed.run("UPDATE words_alone_data SET block = x'0011' WHERE id > 1")
         faults.suspect(filed.path, "a test")
 
-        assert "" == faults.damage(filed.path)
+        assert "" == faults.find_damage(filed.path)
 
     @pytest.mark.parametrize(
         ("said", "expected"),
@@ -154,7 +154,7 @@ class TestCheck:
     )
     def test_what_sqlite_says(self, said: str, expected: str) -> None:
         """Versions of SQLite that read words name them; pages that are damaged still count."""
-        assert expected == wrong(said)[: len(expected) or None]
+        assert expected == read_finding(said)[: len(expected) or None]
 
     def test_words_of_a_copy(self, filed: Filed, tmp_path: Path) -> None:
         """A copy has the words of the ledger."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.api.status import kept
+from cortex_actors.api.status import load_backups
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import LedgerDown, StorageFull, StoreTooOld
 from cortex_actors.home import Home
@@ -104,7 +104,7 @@ class TestDamage:
 
         assert [(41,)] == filed.ask("SELECT epoch FROM owner")
         assert 0 == filed.count("index_state")
-        assert recovery.ready(filed.home, filed.clock) is None
+        assert recovery.make_ready(filed.home, filed.clock) is None
 
 
 class TestGone:
@@ -116,14 +116,14 @@ class TestGone:
         assert BEFORE == filed.count("events")
         assert ("cortex-20260101T000000Z.db", None) == (report.backup, report.ledger)
         assert "it is gone" in report.reason
-        assert kept(filed.home, report.at)["recovery"] is not None
+        assert load_backups(filed.home, report.at)["recovery"] is not None
 
     def test_backups_alone(self, filed: Filed, tmp_path: Path) -> None:
         """Backups that somebody puts into a home that has nothing else are a ledger to restore."""
         home = Home(tmp_path / "new")
         home.create()
         shutil.copytree(filed.home.backups, home.backups)
-        report = recovery.ready(home, filed.clock)
+        report = recovery.make_ready(home, filed.clock)
 
         assert report is not None
         assert home.ledger.exists()
@@ -135,7 +135,7 @@ class TestGone:
         if prepared:
             backups.prepare(home.backups)
 
-        assert recovery.ready(home, ManualClock()) is None
+        assert recovery.make_ready(home, ManualClock()) is None
         assert not home.ledger.exists()
 
     @pytest.mark.parametrize("why", ["newer", "damaged", "another's"])
@@ -151,7 +151,7 @@ class TestGone:
             copy.path.rename(copy.path.with_name("mine.db"))
         filed.path.unlink()
         with pytest.raises(LedgerDown, match="move them away to begin with an empty one"):
-            recovery.ready(filed.home, filed.clock)
+            recovery.make_ready(filed.home, filed.clock)
 
         assert [] == filed.names("cortex.db*")
 
@@ -167,7 +167,7 @@ class TestGone:
             filed.path.write_bytes(b"x" * PAGE)
         before = filed.names("cortex.db*")
         with pytest.raises(StoreTooOld, match=f"{copy.path.name}.*or move it away"):
-            recovery.ready(filed.home, filed.clock)
+            recovery.make_ready(filed.home, filed.clock)
 
         assert before == filed.names("cortex.db*")
 
@@ -180,14 +180,14 @@ class TestGone:
         filed.path.unlink()
         monkeypatch.setattr(type(filed.path), "iterdir", refused)
         with pytest.raises(LedgerDown, match="cannot list the backups"):
-            faults.damage(filed.path)
+            faults.find_damage(filed.path)
 
     def test_link(self, filed: Filed) -> None:
         """A link whose file is not there, as on a disk that is not mounted, is left as it is."""
         filed.path.rename(filed.home.root / "elsewhere.db")
         filed.path.symlink_to("/nowhere/cortex.db")
         with pytest.raises(LedgerDown, match="mount"):
-            recovery.ready(filed.home, filed.clock)
+            recovery.make_ready(filed.home, filed.clock)
 
         assert filed.path.is_symlink()
 
@@ -197,7 +197,7 @@ class TestNoDamage:
         """A WAL that holds garbage is ignored by SQLite: the ledger beside it is good."""
         (filed.home.root / "cortex.db-wal").write_bytes(b"garbage!" * 9_999)
 
-        assert "" == faults.damage(filed.path)
+        assert "" == faults.find_damage(filed.path)
         assert BEFORE + AFTER == filed.count("events")
 
     def test_missing_wal(self, filed: Filed) -> None:
@@ -205,7 +205,7 @@ class TestNoDamage:
         unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
         (filed.home.root / "cortex.db-wal").unlink()
 
-        assert "" == faults.damage(filed.path)
+        assert "" == faults.find_damage(filed.path)
 
     @pytest.mark.parametrize("left", [None, b""])
     def test_new(self, tmp_path: Path, left: bytes | None) -> None:
@@ -213,20 +213,20 @@ class TestNoDamage:
         if left is not None:
             (tmp_path / "cortex.db").write_bytes(left)
 
-        assert "" == faults.damage(tmp_path / "cortex.db")
+        assert "" == faults.find_damage(tmp_path / "cortex.db")
 
     def test_newer(self, filed: Filed) -> None:
         """A newer program's ledger is not damaged: it is refused later, and not touched."""
         filed.run("PRAGMA user_version = 99")
 
-        assert "" == faults.damage(filed.path)
+        assert "" == faults.find_damage(filed.path)
 
     def test_older(self, filed: Filed) -> None:
         """A ledger from before the baseline is not damaged either, whatever tables it has."""
         filed.run("PRAGMA user_version = 3")
         filed.run("DROP TABLE owner")
 
-        assert "" == faults.damage(filed.path)
+        assert "" == faults.find_damage(filed.path)
 
     def test_unreadable(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """What the disk or a lock refuses is no damage: nobody knows, so nothing is moved."""
@@ -238,7 +238,7 @@ class TestNoDamage:
 
         monkeypatch.setattr(files, "reader", refused)
         with pytest.raises(LedgerDown):
-            recovery.ready(filed.home, filed.clock)
+            recovery.make_ready(filed.home, filed.clock)
 
         assert [] == filed.names("*corrupt*")
 
@@ -248,14 +248,14 @@ class TestHowMuch:
         """After a clean stop only the header and the tables are looked at."""
         flipped(filed, "events")
 
-        assert "" == faults.damage(filed.path)
+        assert "" == faults.find_damage(filed.path)
 
     def test_after_a_crash(self, filed: Filed) -> None:
         """A WAL that was left says that the last life did not end in order: pages are read."""
         flipped(filed, "events")
         unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
 
-        assert "" != faults.damage(filed.path)
+        assert "" != faults.find_damage(filed.path)
 
     @pytest.mark.parametrize("boot", [None, "another"])
     def test_machine_went_down(self, filed: Filed, boot: str | None) -> None:
@@ -271,38 +271,38 @@ class TestHowMuch:
             if boot and not life:
                 said = json.loads(filed.home.lock.read_text())
                 filed.home.lock.write_text(json.dumps({**said, "boot": boot}))
-        report = recovery.ready(filed.home, filed.clock)
+        report = recovery.make_ready(filed.home, filed.clock)
 
         assert (boot is not None) == (report is not None)
         assert BEFORE + AFTER == len(filed.ask("SELECT id FROM events NOT INDEXED"))
 
     def test_whole(self, filed: Filed) -> None:
         """The daily check reads everything; what it finds, the next start knows."""
-        faults.whole(filed.path, Halt())
-        assert not faults.marker(filed.path).exists()
+        faults.check_whole(filed.path, Halt())
+        assert not faults.name_marker(filed.path).exists()
 
         flipped(filed, "sqlite_autoindex_events_1")
         with pytest.raises(LedgerDown, match="start the daemon again") as caught:
-            faults.whole(filed.path, Halt())
+            faults.check_whole(filed.path, Halt())
 
         assert caught.value.ends_daemon
-        assert "" != faults.damage(filed.path)
+        assert "" != faults.find_damage(filed.path)
 
     def test_nothing_found(self, filed: Filed) -> None:
         """A suspicion that does not prove right is forgotten."""
         faults.suspect(filed.path, "an error while reading")
 
-        assert "" == faults.damage(filed.path)
-        assert not faults.marker(filed.path).exists()
+        assert "" == faults.find_damage(filed.path)
+        assert not faults.name_marker(filed.path).exists()
 
     def test_called_off(self, filed: Filed) -> None:
         """A check that is called off says so, and blames nobody."""
         halt = Halt()
         halt.ask()
         with pytest.raises(LedgerDown, match="called off"):
-            faults.whole(filed.path, halt)
+            faults.check_whole(filed.path, halt)
 
-        assert not faults.marker(filed.path).exists()
+        assert not faults.name_marker(filed.path).exists()
 
 
 class TestRestored:
@@ -326,10 +326,10 @@ class TestRestored:
         """A recovery is no longer shown once its ledger was replaced by another."""
         filed.path.write_bytes(b"x" * PAGE)
         at = recovered(filed).at
-        assert kept(filed.home, at)["recovery"] is not None
+        assert load_backups(filed.home, at)["recovery"] is not None
         restored(filed, at=at + SECOND)
 
-        assert kept(filed.home, at + SECOND)["recovery"] is None
+        assert load_backups(filed.home, at + SECOND)["recovery"] is None
 
 
 class TestTold:
@@ -345,15 +345,15 @@ class TestTold:
     )
     def test_losses(self, missing: int, unreadable: list[str], said: str) -> None:
         """Nothing is called complete of which a part could not be read."""
-        assert said == recovery.losses(missing, unreadable)
+        assert said == recovery.format_losses(missing, unreadable)
 
     def test_log(self, filed: Filed, caplog: pytest.LogCaptureFixture) -> None:
         """The log, the status and the start say the same of what is missing."""
         caplog.set_level(logging.CRITICAL)
         filed.path.write_bytes(b"x" * PAGE)
         report = recovered(filed)
-        lost = recovery.losses(report.lost, report.unreadable)
-        found = kept(filed.home, report.at)["recovery"]
+        lost = recovery.format_losses(report.lost, report.unreadable)
+        found = load_backups(filed.home, report.at)["recovery"]
 
         assert lost.startswith("none known to be missing, ")
         assert f" rows are back from it, {lost}; " in caplog.text
@@ -368,7 +368,7 @@ class TestRoom:
         with monkeypatch.context() as patch:
             patch.setattr(shutil, "disk_usage", lambda _: Usage(1, 1, backups.MARGIN))
             with pytest.raises(StorageFull):
-                recovery.ready(filed.home, filed.clock)
+                recovery.make_ready(filed.home, filed.clock)
         assert before == filed.path.read_bytes()
 
         recovered(filed)

@@ -112,7 +112,7 @@ class TestCutShort:
 
     def test_not_closed(self, filed: Filed) -> None:
         """A new ledger with a WAL of its own is not taken: the WAL would be lost."""
-        made = backups.part(filed.path)
+        made = backups.name_part(filed.path)
         made.write_bytes(filed.path.read_bytes())
         made.with_name(f"{made.name}-wal").write_bytes(b"left")
         with pytest.raises(LedgerDown, match="was not closed"):

@@ -51,7 +51,7 @@ async def kept(store: Store) -> Store:
 
 async def bullets(store: Store) -> list[str]:
     """Return what stands in the file."""
-    found = await store.read(lambda c: resolutions.bullets(c, WRITTEN.path, "claude"))
+    found = await store.read(lambda c: resolutions.load_bullets(c, WRITTEN.path, "claude"))
     return [each.text for each in found]
 
 
@@ -59,7 +59,7 @@ class TestKeep:
     async def test_found(self, kept: Store) -> None:
         """What was kept of a file is found by its path and agent, and in its project."""
         found = await kept.read(lambda c: resolutions.find(c, WRITTEN.path, "claude"))
-        whole = await kept.read(lambda c: resolutions.resolved_of_project(c, ATLAS.id))
+        whole = await kept.read(lambda c: resolutions.load_of_project(c, ATLAS.id))
 
         assert WRITTEN == found
         assert {(WRITTEN.path, "claude"): WRITTEN} == whole
@@ -85,8 +85,8 @@ class TestKeep:
 class TestAsked:
     async def test_standing(self, kept: Store) -> None:
         """Where a principle stands is found by its id."""
-        found = await kept.read(lambda c: resolutions.standing(c, ["pri_2", "pri_9"]))
-        every = await kept.read(resolutions.standing)
+        found = await kept.read(lambda c: resolutions.list_standing(c, ["pri_2", "pri_9"]))
+        every = await kept.read(resolutions.list_standing)
 
         assert [(WRITTEN.path, "claude", "pri_2", True)] == [
             (path, agent, each.principle_id, bool(each.conflict)) for path, agent, each in found
@@ -95,28 +95,30 @@ class TestAsked:
 
     async def test_troubled(self, kept: Store) -> None:
         """Files that were not written are told, as long as their project is followed."""
-        assert [] == await kept.read(resolutions.troubled)
+        assert [] == await kept.read(resolutions.list_troubled)
         await kept.write(lambda c: resolutions.keep(c, REFUSED))
-        assert [Ending.REFUSED] == [each.ending for each in await kept.read(resolutions.troubled)]
+        assert [Ending.REFUSED] == [
+            each.ending for each in await kept.read(resolutions.list_troubled)
+        ]
 
         await kept.write(lambda c: projects.remove(c, ATLAS.id))
-        assert [] == await kept.read(resolutions.troubled)
+        assert [] == await kept.read(resolutions.list_troubled)
 
 
 class TestOptIn:
     async def test_projects(self, kept: Store) -> None:
         """A project is written by itself once somebody says so, until he says otherwise."""
-        assert [] == await kept.read(projects.resolving)
+        assert [] == await kept.read(projects.list_resolving)
         assert await kept.write(lambda c: projects.let_resolve(c, ATLAS.id, on=True))
         assert not await kept.write(lambda c: projects.let_resolve(c, ATLAS.id, on=True))
-        assert [ATLAS] == await kept.read(projects.resolving)
+        assert [ATLAS] == await kept.read(projects.list_resolving)
 
         await kept.write(lambda c: projects.let_resolve(c, ATLAS.id, on=False))
-        assert [] == await kept.read(projects.resolving)
+        assert [] == await kept.read(projects.list_resolving)
 
     async def test_not_followed(self, kept: Store) -> None:
         """A project that is not followed any more is not."""
         await kept.write(lambda c: projects.let_resolve(c, ATLAS.id, on=True))
         await kept.write(lambda c: projects.remove(c, ATLAS.id))
 
-        assert [] == await kept.read(projects.resolving)
+        assert [] == await kept.read(projects.list_resolving)

@@ -64,7 +64,9 @@ async def prune(store: Store, limit: int = 100) -> int:
 
 async def pruned(store: Store, now: int) -> int:
     """Prune as the scheduler does under a clock."""
-    return await store.write(lambda c: backups.prune(c, backups.horizon(c, now, KEEP), 1_000))
+    return await store.write(
+        lambda c: backups.prune(c, backups.compute_horizon(c, now, KEEP), 1_000)
+    )
 
 
 async def ages(store: Store, query: str = "SELECT at FROM events ORDER BY 1") -> list[int]:

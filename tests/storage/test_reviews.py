@@ -30,7 +30,9 @@ class TestDecide:
         last = Review(id_of("a"), Decision.APPROVED, 2)
         reviews.decide(world.connection, last)
 
-        assert {id_of("a"): last} == reviews.of(world.connection, [id_of("a"), id_of("b")])
+        assert {id_of("a"): last} == reviews.load_reviews(
+            world.connection, [id_of("a"), id_of("b")]
+        )
 
     def test_stays(self, world: World) -> None:
         """A text that comes back finds what a person said about it."""
@@ -38,7 +40,7 @@ class TestDecide:
         world.says("/atlas/CLAUDE.md", "b")
         world.says("/atlas/CLAUDE.md", "a", "b")
 
-        assert {id_of("a")} == reviews.decided(world.connection, Decision.APPROVED)
+        assert {id_of("a")} == reviews.load_decided(world.connection, Decision.APPROVED)
 
 
 class TestListed:
@@ -48,5 +50,5 @@ class TestListed:
             reviews.decide(world.connection, Review(id_of(text), Decision.REJECTED, at))
         reviews.decide(world.connection, Review(id_of("c"), Decision.APPROVED, 9))
 
-        found = reviews.listed(world.connection, Decision.REJECTED)
+        found = reviews.list_reviews(world.connection, Decision.REJECTED)
         assert [id_of("b"), id_of("a")] == [each.insight_id for each in found]

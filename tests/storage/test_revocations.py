@@ -40,8 +40,8 @@ class TestBegin:
 
         found = reviews.standing(connection)
         assert ["ins_c", "ins_a"] == [each.key for each in found]
-        assert {"ins_a"} == reviews.insights(connection, ["ins_a", "ins_b", "ins_x"])
-        assert set() == reviews.principles(connection)
+        assert {"ins_a"} == reviews.load_revoked_insights(connection, ["ins_a", "ins_b", "ins_x"])
+        assert set() == reviews.load_revoked_principles(connection)
 
 
 class TestBars:
@@ -63,7 +63,7 @@ class TestBars:
         """A file is barred with its project, by its own name, and with a folder that holds it."""
         reviews.begin(tables.connection, kind, key, at=1)
 
-        found = reviews.bars(tables.connection, "prj_a", PATH)
+        found = reviews.find_bar(tables.connection, "prj_a", PATH)
         assert is_barred == (found is not None)
 
     def test_around(self, tables: Tables) -> None:
@@ -75,19 +75,19 @@ class TestBars:
         reviews.begin(connection, SourceKind.PROJECT, inner.id, at=1)
         projects.remove(connection, inner.id)
 
-        assert reviews.bars(connection, outer.id, PATH) is not None
-        assert reviews.bars(connection, outer.id, "/atlas/CLAUDE.md") is None
+        assert reviews.find_bar(connection, outer.id, PATH) is not None
+        assert reviews.find_bar(connection, outer.id, "/atlas/CLAUDE.md") is None
 
     def test_lifted(self, tables: Tables) -> None:
         """What was lifted bars nothing."""
         reviews.begin(tables.connection, SourceKind.PROJECT, "prj_a", at=1)
         reviews.end(tables.connection, SourceKind.PROJECT, "prj_a", at=2)
 
-        assert reviews.bars(tables.connection, "prj_a", PATH) is None
+        assert reviews.find_bar(tables.connection, "prj_a", PATH) is None
 
     def test_odd_names(self, tables: Tables) -> None:
         """A path whose bytes are no UTF-8 is found as it was given."""
         odd = "/atlas/\udcff/CLAUDE.md"
         reviews.begin(tables.connection, SourceKind.PATH, odd, at=1)
 
-        assert reviews.bars(tables.connection, "prj_a", odd) is not None
+        assert reviews.find_bar(tables.connection, "prj_a", odd) is not None

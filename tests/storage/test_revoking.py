@@ -83,7 +83,7 @@ class TestWithdrawn:
         world.revoke(PROJECT, project_id("/one"))
 
         assert before == [tables.rows(query) for query in kept]
-        assert {id_of("b")} == reviews.decided(world.connection, Decision.APPROVED)
+        assert {id_of("b")} == reviews.load_decided(world.connection, Decision.APPROVED)
 
 
 class TestPrinciples:
@@ -182,11 +182,11 @@ class TestLeftOver:
         gone, kept, taken = world.promote("b"), world.promote("c"), made_of("a")
         world.promote("a")
         world.resolve(TWO, gone, kept, taken)
-        assert [] == revoking.left_over(world.connection)
+        assert [] == revoking.list_left_over(world.connection)
 
         world.revoke(PROJECT, project_id("/one"), least=1)
         reviews.begin(world.connection, SourceKind.PRINCIPLE, taken, at=9)
-        found = revoking.left_over(world.connection)
+        found = revoking.list_left_over(world.connection)
         assert [(TWO, "claude", gone), (TWO, "claude", taken)] == found
 
 
@@ -195,7 +195,7 @@ class TestReadAgain:
         """The files that ever said a text are read anew, whatever they look like."""
         world.says(TWO, "c")
 
-        assert [ONE, TWO] == revoking.read_again(world.connection, id_of("a"))
+        assert [ONE, TWO] == revoking.forget_files(world.connection, id_of("a"))
 
     def test_known(self, world: World) -> None:
         """A path is known if it, or a file below it, ever said something."""

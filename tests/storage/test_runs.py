@@ -20,14 +20,14 @@ class TestRuns:
         )
         await store.write(lambda c: projects.record(c, run))
 
-        assert [run] == await store.read(lambda c: projects.latest(c, "accumulator"))
+        assert [run] == await store.read(lambda c: projects.list_latest(c, "accumulator"))
 
     async def test_latest(self, store: Store) -> None:
         """An actor's newest runs come first, up to the limit, and nobody else's."""
         for number, kind in enumerate(["a", "a", "b", "a"]):
             run = PipelineRun(f"run_{number}", kind, 0, number)
             await store.write(partial(projects.record, run=run))
-        found = await store.read(lambda c: projects.latest(c, "a", 2))
+        found = await store.read(lambda c: projects.list_latest(c, "a", 2))
 
         assert ["run_3", "run_1"] == [run.id for run in found]
 

@@ -67,17 +67,20 @@ class TestReport:
         """A recovery is shown for a week, with where to read more."""
         damaged(filed, "first page")
         recovered(filed)
-        found = recovery.latest(filed.home.backups, filed.clock.now())
+        found = recovery.find_latest(filed.home.backups, filed.clock.now())
 
         assert found is not None
         assert ("file is not a database", AFTER) == (found["reason"], found["salvaged"] // 2)
         assert f"0 missing; see {found['report']}" in recovery.sentence(found)
-        assert recovery.latest(filed.home.backups, filed.clock.now() + 8 * 24 * BACKUP_HOUR) is None
+        assert (
+            recovery.find_latest(filed.home.backups, filed.clock.now() + 8 * 24 * BACKUP_HOUR)
+            is None
+        )
 
     def test_spoiled(self, filed: Filed) -> None:
         """A report that cannot be read is named, whatever lies in it."""
         filed.home.backups.joinpath("recovery-20260101T000000Z.json").write_text("[]")
-        found = recovery.latest(filed.home.backups, EPOCH)
+        found = recovery.find_latest(filed.home.backups, EPOCH)
 
         assert found is not None
         assert "cannot be read" in recovery.sentence(found)
@@ -210,7 +213,7 @@ class TestRelist:
         faults.suspect(filed.path, "a test")
         recovered(filed)
 
-        assert "" == faults.damage(filed.path)
+        assert "" == faults.find_damage(filed.path)
         assert BEFORE <= filed.count("events")
 
     def test_no_database(self, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import DAY
-from cortex_actors.pipeline.evidence import evidence
+from cortex_actors.pipeline.evidence import gather_evidence
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import contradictions, insight_evidence
 from cortex_actors.testing import EPOCH
@@ -29,7 +29,7 @@ async def scan(store: Store, *days: int, project: str = ATLAS.id) -> None:
     """Note that a project was looked at on those days."""
     for day in days:
         await store.write(
-            partial(projects.scanned, project_ids=[project], at=EPOCH + day * DAY + 7)
+            partial(projects.note_scanned, project_ids=[project], at=EPOCH + day * DAY + 7)
         )
 
 
@@ -58,7 +58,7 @@ class TestObserved:
         def changes(connection: Connection) -> int:
             before = connection.exec_driver_sql("SELECT total_changes()").scalar_one()
             for _ in range(2):
-                projects.scanned(connection, [ATLAS.id], at=EPOCH + DAY)
+                projects.note_scanned(connection, [ATLAS.id], at=EPOCH + DAY)
             now = connection.exec_driver_sql("SELECT total_changes()").scalar_one()
             return int(now) - int(before)
 
@@ -111,9 +111,9 @@ async def test_two_ways(store: Store, seed: int) -> None:
                 await scan(store, day, project=project.id)
 
     ids = [id_of(text) for text in ("a", "b", "c")]
-    texts = await store.read(lambda c: insight_evidence.by_id(c, ids))
+    texts = await store.read(lambda c: insight_evidence.load_texts(c, ids))
     for each in await store.read(active):
-        found = evidence([texts[each.id]], contradicted=False)
+        found = gather_evidence([texts[each.id]], contradicted=False)
         assert (found.observations, found.last_seen) == (each.observation_count, each.last_seen)
 
 
@@ -127,7 +127,7 @@ class TestDiffering:
             contradictions.id_of(one, other), one, other, "contextual", 0.7, "me", "rules", "why", 1
         )
         await store.write(lambda c: contradictions.replace(c, [found], []))
-        asked = partial(contradictions.differing, ids=[one, other])
+        asked = partial(contradictions.count_differing, ids=[one, other])
 
         assert {one: 1, other: 1} == await store.read(asked)
         await store.says(HERE, "use ruff", "use pylint", revision="2")

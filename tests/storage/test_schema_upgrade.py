@@ -34,7 +34,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a ledger with content that the program has to migrate."""
     path = tmp_path / "cortex.db"
     path.write_bytes(template())
-    engine = opening.writing(path)
+    engine = opening.open_writing(path)
     with engine.begin() as connection:
         for table, rows in ROWS.items():
             for row in rows:
@@ -51,7 +51,7 @@ def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.fixture
 def engine(path: Path) -> Iterator[Engine]:
     """Give the writing engine of that ledger."""
-    engine = opening.writing(path)
+    engine = opening.open_writing(path)
     yield engine
     engine.dispose()
 
@@ -106,7 +106,7 @@ class TestWhole:
     def test_nothing_is_left_over(self, engine: Engine, path: Path) -> None:
         """There are the code's tables and indexes, as many as in a new ledger, and no other."""
         migrate(engine, path)
-        new = opening.writing(path.with_name("new.db"))
+        new = opening.open_writing(path.with_name("new.db"))
         migrate(new, path.with_name("new.db"))
         expected, found = statements(new), statements(engine)
         new.dispose()
@@ -141,7 +141,7 @@ class TestCopy:
         before = content(path), statements(engine)
         migrate(engine, path)
         (copy,) = (path.parent / "backups").glob(f"before-v{OLD}-*.db")
-        kept = opening.writing(copy)
+        kept = opening.open_writing(copy)
         found = content(copy), statements(kept)
         version = ask(kept, "PRAGMA user_version")
         kept.dispose()

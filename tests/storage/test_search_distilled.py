@@ -45,7 +45,7 @@ def room() -> Iterator[Room]:
 def made(room: Room, text: str, **given: Any) -> str:
     """Let a principle be there, of the insight of its words; return its id."""
     connection = room.tables.connection
-    said = insights.by_id(connection, [id_of(text)])
+    said = insights.load_live(connection, [id_of(text)])
     return distilled(connection, principle(text, **given), *said)
 
 

@@ -63,7 +63,7 @@ class TestPresent:
         for _ in range(3):
             now = EPOCH + chance.randrange(-50 * HOUR, 500 * HOUR)
             decays = chance.choice([DECAYS, OTHERS])
-            weights = {each.id: decay.of(each, now, decays) for each in some}
+            weights = {each.id: decay.attention_of(each, now, decays) for each in some}
             for least in (chance.uniform(0, 1.5), chance.choice(list(weights.values()))):
                 expected = {name for name, weight in weights.items() if weight >= least}
                 assert expected == selected(tables, least, now, decays), (seed, now, least)

@@ -204,4 +204,4 @@ async def test_called(tables: Tables) -> None:
     projects.add(tables.connection, gone)
     projects.remove(tables.connection, gone.id)
 
-    assert [(ATLAS.id, ATLAS.name, None)] == projects.called(tables.connection)
+    assert [(ATLAS.id, ATLAS.name, None)] == projects.list_called(tables.connection)

@@ -15,7 +15,7 @@ from cortex_actors.storage import passages
 from cortex_actors.storage.search import words
 from cortex_actors.storage.search.words import Moment, Postings, near
 from cortex_actors.text.terms import Term
-from cortex_actors.text.terms import terms as terms_of
+from cortex_actors.text.terms import find_terms as terms_of
 from tests.storage.things import put_passages
 
 if TYPE_CHECKING:

@@ -71,7 +71,7 @@ class TestFilters:
         """Every filter leaves what it names, and the count is that of the list."""
         tables.write(_filled)
         for wanted, ids in FILTERS:
-            assert ids == tables.read(partial(principle_lists.listed, wanted=wanted)), wanted
+            assert ids == tables.read(partial(principle_lists.list_ids, wanted=wanted)), wanted
             assert len(ids) == tables.read(partial(principle_lists.count, wanted=wanted)), wanted
 
     async def test_project(self, store: Store) -> None:
@@ -83,7 +83,7 @@ class TestFilters:
 
         async def listed(project_id: str) -> set[str]:
             wanted = PrincipleFilter(project_id=project_id)
-            return set(await store.read(lambda c: principle_lists.listed(c, wanted)))
+            return set(await store.read(lambda c: principle_lists.list_ids(c, wanted)))
 
         assert ({TABS.id, NEVER.id}, set()) == (await listed(ATLAS.id), await listed(HARBOR.id))
         await store.write(lambda c: insights.assign(c, {id_of("b"): id_of("c")}))
@@ -101,7 +101,7 @@ class TestOrder:
             (PrincipleSort.OLDEST, [OLD.id, TABS.id, NEVER.id]),
         ):
             assert ids == tables.read(
-                partial(principle_lists.listed, wanted=PrincipleFilter(sort=sort))
+                partial(principle_lists.list_ids, wanted=PrincipleFilter(sort=sort))
             ), sort
 
     def test_pages(self, tables: Tables) -> None:
@@ -111,7 +111,7 @@ class TestOrder:
         )
         pages = [
             tables.read(
-                partial(principle_lists.listed, wanted=PrincipleFilter(), limit=3, skip=skip)
+                partial(principle_lists.list_ids, wanted=PrincipleFilter(), limit=3, skip=skip)
             )
             for skip in (0, 3, 6)
         ]
@@ -120,9 +120,13 @@ class TestOrder:
 
     def test_statuses(self, tables: Tables) -> None:
         """Every status is counted, also one that nothing has."""
-        assert {"active": 0, "decaying": 0, "pruned": 0} == tables.read(principle_lists.by_status)
+        assert {"active": 0, "decaying": 0, "pruned": 0} == tables.read(
+            principle_lists.count_by_status
+        )
         tables.write(_filled)
-        assert {"active": 2, "decaying": 1, "pruned": 1} == tables.read(principle_lists.by_status)
+        assert {"active": 2, "decaying": 1, "pruned": 1} == tables.read(
+            principle_lists.count_by_status
+        )
 
 
 class TestNames:

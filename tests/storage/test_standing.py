@@ -211,7 +211,7 @@ class TestApprove:
         await store.says(HERE)
         await store.write(read)
         before = (
-            await store.read(insight_records.standing),
+            await store.read(insight_records.list_alerts),
             await store.read(insights.count_waiting),
         )
         done = [
@@ -223,7 +223,7 @@ class TestApprove:
         assert ([alert], 1) == before
         assert [True, False] == done
         assert {"look at me": "active"} == await statuses(store)
-        assert [] == await store.read(insight_records.standing)
+        assert [] == await store.read(insight_records.list_alerts)
 
 
 class TestPrivate:
@@ -233,4 +233,4 @@ class TestPrivate:
         await store.says(HERE, "ours")
         ids = [id_of("mine"), id_of("ours"), id_of("unknown")]
 
-        assert {id_of("mine")} == await store.read(lambda c: insights.private_ids(c, ids))
+        assert {id_of("mine")} == await store.read(lambda c: insights.filter_private(c, ids))

@@ -135,7 +135,9 @@ class TestSink:
         scene.save(
             memory("x", layer=Layer.WORKING, access_count=5), memory("y", layer=Layer.WORKING)
         )
-        held = scene.tables.read(lambda c: list(memory_attention.held(c, [mem("x")]).values()))
+        held = scene.tables.read(
+            lambda c: list(memory_attention.load_inputs(c, [mem("x")]).values())
+        )
         scene.tables.write(
             lambda c: memory_attention.sink(
                 c, held, now=EPOCH, earning=scene.settings.earning, by="custodian"
@@ -187,7 +189,9 @@ class TestSink:
         await scene.tending.sink()
         (change,) = scene.tables.read(lambda c: memory_history.listed(c, memory=mem("x")))[0]
         scene.tables.write(lambda c: memory_undo.undo(c, change.id, by="owner", at=EPOCH + 1))
-        held = scene.tables.read(lambda c: list(memory_attention.held(c, [mem("x")]).values()))
+        held = scene.tables.read(
+            lambda c: list(memory_attention.load_inputs(c, [mem("x")]).values())
+        )
         again = scene.tables.write(
             lambda c: memory_attention.sink(
                 c, held, now=EPOCH + 2, earning=scene.settings.earning, by="custodian"

@@ -55,19 +55,19 @@ class TestPosts:
     )
     def test_readers(self, tables: Tables, reader: str | None, expected: list[str]) -> None:
         """A thread has what was said in the village and on bridges one may read [N-14]."""
-        found, total = tables.read(lambda c: village.posts(c, "talk", reader=reader, limit=10))
+        found, total = tables.read(lambda c: village.list_posts(c, "talk", reader=reader, limit=10))
 
         assert (expected, len(expected)) == (texts(found), total)
 
     def test_newest(self, tables: Tables) -> None:
         """Of a long thread the newest are shown, the oldest of them first."""
-        found, total = tables.read(lambda c: village.posts(c, "talk", reader=None, limit=2))
+        found, total = tables.read(lambda c: village.list_posts(c, "talk", reader=None, limit=2))
 
         assert (["two", "three"], 3) == (texts(found), total)
 
     def test_unknown(self, tables: Tables) -> None:
         """A thread that nobody spoke in has nothing."""
-        assert ([], 0) == tables.read(lambda c: village.posts(c, "x", reader=None, limit=2))
+        assert ([], 0) == tables.read(lambda c: village.list_posts(c, "x", reader=None, limit=2))
 
 
 class TestListed:
@@ -88,8 +88,8 @@ class TestListed:
 
     def test_counts(self, tables: Tables) -> None:
         """How much was said is counted by realm, agent and type, as far as one may read it."""
-        owner = tables.read(lambda c: village.spoken(c, None))
-        other = tables.read(lambda c: village.spoken(c, "A"))
+        owner = tables.read(lambda c: village.count_spoken(c, None))
+        other = tables.read(lambda c: village.count_spoken(c, "A"))
 
         assert {"bridge": 1, "village": 4} == owner.realms
         assert {"A": 3, "B": 1, "C": 1} == owner.agents
@@ -101,8 +101,8 @@ class TestAnswers:
     def test_readable(self, tables: Tables) -> None:
         """The answers to a post are those that one may read; private ones are none."""
         wanted = [mem("one"), mem("two"), mem("three")]
-        owner = tables.read(lambda c: village.answers(c, wanted, reader=None))
-        other = tables.read(lambda c: village.answers(c, wanted, reader="A"))
+        owner = tables.read(lambda c: village.list_answers(c, wanted, reader=None))
+        other = tables.read(lambda c: village.list_answers(c, wanted, reader="A"))
 
         assert {mem("one"): (mem("two"), mem("three")), mem("two"): (mem("three"),)} == owner
         assert {mem("one"): (mem("three"),), mem("two"): (mem("three"),)} == other
@@ -123,7 +123,7 @@ class TestAnswers:
         ids = [mem(each) for each in replied]
         beside = memory("new", 9, realm=realm)
 
-        assert expected == tables.read(lambda c: village.joined(c, ids, beside=beside))
+        assert expected == tables.read(lambda c: village.find_thread(c, ids, beside=beside))
 
 
 class TestStated:
@@ -132,9 +132,11 @@ class TestStated:
         fact = memory("fact", 1, type=MemoryType.FACT, **VILLAGE)
         tables.write(lambda c: memory_records.save(c, [fact]))
 
-        assert fact.id == tables.read(lambda c: village.stated(c, fact, hashed(tables, "fact")))
+        assert fact.id == tables.read(
+            lambda c: village.find_stated(c, fact, hashed(tables, "fact"))
+        )
         one = memory("one", 1, **VILLAGE)
-        assert tables.read(lambda c: village.stated(c, one, hashed(tables, "one"))) is None
+        assert tables.read(lambda c: village.find_stated(c, one, hashed(tables, "one"))) is None
 
 
 def hashed(tables: Tables, name: str) -> bytes:

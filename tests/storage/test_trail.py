@@ -114,7 +114,7 @@ class TestLines:
         await store.says(CLAUDE, TABS)
         await store.says(CLAUDE, "before", TABS, at=EPOCH + DAY)
         await store.says(AGENTS, TABS, project=HARBOR, at=EPOCH + 2 * DAY)
-        found = await store.read(lambda c: insight_lists.lines(c, [id_of(TABS)]))
+        found = await store.read(lambda c: insight_lists.load_lines(c, [id_of(TABS)]))
 
         assert [
             (CLAUDE, 4, 2, EPOCH, EPOCH + DAY),
@@ -128,7 +128,7 @@ class TestLines:
         await store.says(CLAUDE, TABS, at=EPOCH)
         await store.says(CLAUDE, "before", TABS, at=EPOCH + DAY)
         await store.says(CLAUDE, "before", at=EPOCH + 2 * DAY)
-        (found,) = await store.read(lambda c: insight_lists.lines(c, [id_of(TABS)]))
+        (found,) = await store.read(lambda c: insight_lists.load_lines(c, [id_of(TABS)]))
 
         assert (4, 2, EPOCH + 2 * DAY) == (found.line_start, found.revisions, found.withdrawn_at)
 
@@ -137,7 +137,7 @@ class TestLines:
         await store.says(CLAUDE, "gone")
         await store.says(CLAUDE, "a", "b")
         for line, said in ((1, ["a"]), (3, ["a"]), (4, ["b"]), (7, [])):
-            found = await store.read(partial(insight_lists.at_line, path=CLAUDE, line=line))
+            found = await store.read(partial(insight_lists.find_at_line, path=CLAUDE, line=line))
             assert [id_of(each) for each in said] == found, line
 
 

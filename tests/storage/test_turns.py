@@ -254,9 +254,9 @@ def test_around_is_paired(tables: Tables) -> None:
     """What stands before a turn begins with what it is paired with, for every circle of readers."""
     some = crowd(Random(1))
     tables.write(lambda c: memory_records.save(c, some))
-    found = tables.read(lambda c: memory_records.around(c, [m.id for m in some], most=3))
+    found = tables.read(lambda c: memory_records.list_neighbours(c, [m.id for m in some], most=3))
     texts, named = {m.id: m.text for m in some}, {m.id: m for m in some}
-    pairs = tables.read(lambda c: memory_records.comes_before(c, [m.id for m in some]))
+    pairs = tables.read(lambda c: memory_records.load_predecessors(c, [m.id for m in some]))
 
     assert pairs == {each: texts[before[0]] for each, (before, _) in found.items() if before}
     for each, (before, after) in found.items():

@@ -30,7 +30,7 @@ class TestKept:
         tables.write(lambda c: verdicts.keep(c, [verdict("a", said=[1, "ü"]), verdict("b")]))
 
         assert {key("a"): {"said": [1, "ü"]}} == tables.read(
-            lambda c: verdicts.found(c, [key("a"), key("c")])
+            lambda c: verdicts.load_answers(c, [key("a"), key("c")])
         )
 
     def test_first(self, tables: Tables) -> None:
@@ -38,20 +38,24 @@ class TestKept:
         for said in (1, 2):
             tables.write(partial(verdicts.keep, rows=[verdict("a", said=said)]))
 
-        assert [{"said": 1}] == list(tables.read(lambda c: verdicts.found(c, [key("a")])).values())
+        assert [{"said": 1}] == list(
+            tables.read(lambda c: verdicts.load_answers(c, [key("a")])).values()
+        )
 
     def test_many(self, tables: Tables) -> None:
         """More keys than one statement binds are looked up, too."""
         rows = [verdict(str(number)) for number in range(2_500)]
         tables.write(lambda c: verdicts.keep(c, rows))
 
-        assert 2_500 == len(tables.read(lambda c: verdicts.found(c, [row.key for row in rows])))
+        assert 2_500 == len(
+            tables.read(lambda c: verdicts.load_answers(c, [row.key for row in rows]))
+        )
 
     def test_nothing(self, tables: Tables) -> None:
         """Nothing to keep and nothing to find cost nothing."""
         tables.write(lambda c: verdicts.keep(c, []))
 
-        assert {} == tables.read(lambda c: verdicts.found(c, []))
+        assert {} == tables.read(lambda c: verdicts.load_answers(c, []))
 
 
 class TestPrune:
@@ -63,6 +67,6 @@ class TestPrune:
         assert 2 == tables.write(lambda c: verdicts.prune(c, 3, 2))
         assert 1 == tables.write(lambda c: verdicts.prune(c, 3, 2))
         assert 0 == tables.write(lambda c: verdicts.prune(c, 3, 2))
-        kept = tables.read(lambda c: verdicts.found(c, [row.key for row in rows]))
+        kept = tables.read(lambda c: verdicts.load_answers(c, [row.key for row in rows]))
         assert {key("3"), key("4"), key("5")} == set(kept)
         assert 3 == tables.read(lambda c: count_rows(c, rows_kept))

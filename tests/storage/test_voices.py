@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.storage.pipeline.insight_evidence import voices
+from cortex_actors.storage.pipeline.insight_evidence import load_voices
 from tests.storage.support import id_of
 from tests.storage.trusted import World
 
@@ -22,7 +22,7 @@ def world(tables: Tables) -> World:
 
 def count(world: World, text: str = "a") -> int:
     """Return how many voices say a text."""
-    return len(voices(world.connection, [id_of(text)]).get(id_of(text), ()))
+    return len(load_voices(world.connection, [id_of(text)]).get(id_of(text), ()))
 
 
 class TestVoices:

@@ -38,7 +38,7 @@ OWNER = "INSERT OR REPLACE INTO owner VALUES (1, {}, 1, 1)"
 def path(tmp_path: Path) -> Path:
     """Give the file of a migrated ledger whose epoch is 7."""
     path = tmp_path / "cortex.db"
-    engine = opening.writing(path)
+    engine = opening.open_writing(path)
     migrate(engine, path)
     with engine.begin() as connection:
         connection.exec_driver_sql(OWNER.format(7))
@@ -58,7 +58,7 @@ def start(
     path: Path, limits: TransactionLimits = GENEROUS, closed: Callable[[], None] = lambda: None
 ) -> Writer:
     """Start a writer of epoch 7."""
-    engine = opening.writing(path)
+    engine = opening.open_writing(path)
     ground = Ground(
         path, LedgerFile(path), Checkpoints(engine, path, busy_ms=1_000), lambda _fault: None
     )
@@ -89,7 +89,7 @@ def count_noted(connection: Connection) -> int:
 
 def noted(path: Path) -> list[str]:
     """Return the rows that are in the file, as another connection sees them."""
-    engine = opening.reading(path)
+    engine = opening.open_reading(path)
     with engine.begin() as connection:
         rows = connection.exec_driver_sql("SELECT item_id FROM index_ops ORDER BY seq")
         found = [row.item_id for row in rows]
@@ -243,7 +243,7 @@ class TestFence:
     def test_superseded(self, writer: Writer, path: Path) -> None:
         """A writer whose epoch another daemon has passed writes nothing."""
         writer.submit(note("a")).result(SOON)
-        other = opening.writing(path)
+        other = opening.open_writing(path)
         with other.begin() as connection:
             connection.exec_driver_sql(OWNER.format(8))
         other.dispose()

@@ -65,7 +65,7 @@ class TestRows:
         """What is noted is what comes back, the bytes and the project's root, too."""
         begun = _begun(journal)
 
-        assert [begun] == journal.read(projects.unfinished)
+        assert [begun] == journal.read(projects.list_unfinished)
         assert begun == replace(_ENTRY, seq=begun.seq)
 
     def test_one_at_a_time(self, journal: Tables) -> None:
@@ -81,22 +81,22 @@ class TestRows:
     def test_unfinished(self, journal: Tables) -> None:
         """What has ended and left something aside is unfinished until that is gone."""
         entry = _ended(journal, EPOCH, aside=".x")
-        assert [entry.seq] == [each.seq for each in journal.read(projects.unfinished)]
-        assert [] == journal.read(lambda c: projects.unfinished(c, "/other"))
+        assert [entry.seq] == [each.seq for each in journal.read(projects.list_unfinished)]
+        assert [] == journal.read(lambda c: projects.list_unfinished(c, "/other"))
 
         journal.write(lambda c: projects.end(c, entry.seq, WriteState.DONE, at=EPOCH))
-        assert [] == journal.read(projects.unfinished)
+        assert [] == journal.read(projects.list_unfinished)
 
     def test_last(self, journal: Tables) -> None:
         """The newest write that stands is the one to undo."""
         first, second = (_ended(journal, EPOCH) for _ in range(2))
         _ended(journal, EPOCH, state=WriteState.ABANDONED)
-        last = partial(projects.last, path=_ENTRY.path)
+        last = partial(projects.find_last, path=_ENTRY.path)
 
         assert second.seq == (journal.read(last) or _ENTRY).seq
         journal.write(lambda c: projects.end(c, second.seq, WriteState.UNDONE, at=EPOCH))
         assert first.seq == (journal.read(last) or _ENTRY).seq
-        assert journal.read(lambda c: projects.last(c, "/other")) is None
+        assert journal.read(lambda c: projects.find_last(c, "/other")) is None
 
     def test_displaced(self, journal: Tables) -> None:
         """A human's text that no file holds any more is kept as it was."""
@@ -104,7 +104,7 @@ class TestRows:
         mine = update(file_writes).where(file_writes.c.seq == entry.seq)
         journal.write(lambda c: c.execute(mine.values(displaced=b"\xff\0 mine")))
 
-        (found,) = journal.read(lambda c: projects.of(c, _ENTRY.path))
+        (found,) = journal.read(lambda c: projects.list_writes(c, _ENTRY.path))
         assert b"\xff\0 mine" == found.displaced
 
 
@@ -120,7 +120,7 @@ class TestPruning:
         prune = partial(projects.prune, before=EPOCH + 1, limit=10)
 
         assert (1, 0) == (journal.write(prune), journal.write(prune))
-        found = journal.read(lambda c: projects.of(c, _ENTRY.path))
+        found = journal.read(lambda c: projects.list_writes(c, _ENTRY.path))
         assert kept == sorted(each.seq for each in found)
 
     def test_little_at_a_time(self, journal: Tables) -> None:
@@ -128,7 +128,7 @@ class TestPruning:
         seqs = [_ended(journal, EPOCH).seq for _ in range(3)]
 
         assert 2 == journal.write(lambda c: projects.prune(c, EPOCH + 1, 2))
-        found = journal.read(lambda c: projects.of(c, _ENTRY.path))
+        found = journal.read(lambda c: projects.list_writes(c, _ENTRY.path))
         assert seqs[2:] == [each.seq for each in found]
 
 
@@ -167,7 +167,7 @@ class TestInTheLedger:
             # During the first read both are asked; the others are answered after a look that
             # does not wait in the queue.
             for _ in range(10):
-                await store.records.read(projects.unfinished)
+                await store.records.read(projects.list_unfinished)
             beginning.cancel()
         finally:
             held.set()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.insight import section_hash
+from cortex_actors.domain.insight import hash_section
 from cortex_actors.domain.principle import Derivation, Ending, GivenBullet, principle_id
 from cortex_actors.domain.project import Project
 from cortex_actors.storage import projects
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 def made_of(text: str) -> str:
     """Return the id of the principle that says a text."""
-    return principle_id(section_hash(text))
+    return principle_id(hash_section(text))
 
 
 class World:
@@ -62,7 +62,7 @@ class World:
     def promote(self, text: str, *others: str) -> str:
         """Make a text a principle that comes of it and of others; return its id."""
         found = insight_lists.by_ids(self.connection, [id_of(text)])[id_of(text)]
-        made = principles.of(found, self.at)
+        made = principles.make_principle(found, self.at)
         principles.add(self.connection, [made])
         owed = [Derivation(made.id, id_of(each), 0.5) for each in (text, *others)]
         principles.derive(self.connection, owed)
@@ -93,4 +93,4 @@ class World:
 
     def principles(self) -> set[str]:
         """Return the ids of all principles."""
-        return set(principles.ids(self.connection))
+        return set(principles.list_ids(self.connection))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.domain.memory import SearchPlace, index_of
+from cortex_actors.domain.memory import SearchPlace, name_index
 from cortex_actors.storage import embeddings, passages
 from cortex_actors.storage.ledger import connection as opening
 from tests.storage.ledgers import template
@@ -34,9 +34,11 @@ class Vectored:
         """Make an empty one."""
         path = folder / "cortex.db"
         path.write_bytes(template())
-        self.writing = opening.writing(path)
-        self.reading = opening.reading(path)
-        opening.raw(self.writing).execute("PRAGMA synchronous = OFF")  # nobody cuts the power here
+        self.writing = opening.open_writing(path)
+        self.reading = opening.open_reading(path)
+        opening.find_driver(self.writing).execute(
+            "PRAGMA synchronous = OFF"
+        )  # nobody cuts the power here
         self.chance = np.random.default_rng(1)
 
     def close(self) -> None:
@@ -125,5 +127,5 @@ def held_by(connection: Connection, index: str) -> list[tuple[str, Matrix]]:
     return [
         (item, np.frombuffer(blob, np.float32))
         for collection, item, place, blob in rows
-        if index_of(collection, SearchPlace(place)) == index
+        if name_index(collection, SearchPlace(place)) == index
     ]

@@ -117,6 +117,6 @@ class Watch:
             for path in projects.files(connection, self.project.id):
                 projects.forget(connection, path)
             for state in swept.files.values():
-                projects.saw(connection, replace(state, sha256=sha256), 1)
+                projects.note_file(connection, replace(state, sha256=sha256), 1)
 
         await self.office.write(unit)

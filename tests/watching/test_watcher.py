@@ -132,7 +132,7 @@ class TestQuiet:
 
     async def test_polled(self, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where the kernel tells of nothing, every look comes after the same time."""
-        monkeypatch.setattr(watcher_module, "mounts", lambda: {"/": "nfs4"})
+        monkeypatch.setattr(watcher_module, "read_mounts", lambda: {"/": "nfs4"})
         await watch.begin()
 
         assert {SWEEP} == {await watch.pause() for _ in range(4)}
@@ -149,7 +149,7 @@ class TestModes:
     async def test_share(self, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
         """Folders on a share are swept and not listened to; the others of the project are."""
         share = str(watch.root / "share")
-        monkeypatch.setattr(watcher_module, "mounts", lambda: {"/": "ext4", share: "nfs4"})
+        monkeypatch.setattr(watcher_module, "read_mounts", lambda: {"/": "ext4", share: "nfs4"})
         watch.write("CLAUDE.md")
         watch.write("share/CLAUDE.md")
         await watch.begin()

@@ -166,7 +166,7 @@ class TestNested:
         inner = await watch.office.follow(watch.root / "in")
         left = watch.write("in/CLAUDE.md")
         state = sweep(inner.root, inner.id, max_depth=3).files[str(left)]
-        await watch.office.write(lambda c: projects.saw(c, state, 1))
+        await watch.office.write(lambda c: projects.note_file(c, state, 1))
         await watch.office.write(lambda c: projects.remove(c, inner.id))
         left.unlink()
         await watch.begin()

@@ -15,7 +15,7 @@ from cortex_actors.files.place import Pace
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.render import fence
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.storage.ledger.connection import driver_of, writing
+from cortex_actors.storage.ledger.connection import find_driver_of, open_writing
 from cortex_actors.storage.projects import Writes
 from cortex_actors.storage.tables.schema import metadata
 from cortex_actors.testing import EPOCH, eventually
@@ -45,7 +45,7 @@ class Rows:
 
     def __init__(self, file: Path) -> None:
         """Open the file, which may have been there."""
-        self.engine = writing(file)
+        self.engine = open_writing(file)
 
     async def write(self, unit: Callable[[Connection], T], *, vital: bool = False) -> T:
         """Run a unit of work."""
@@ -164,7 +164,7 @@ def _empty(root: Path) -> bytes:
     """Return a database with the ledger's tables and one project."""
     engine: Engine = create_engine("sqlite://", poolclass=StaticPool)
     with engine.connect() as connection:
-        driver = driver_of(connection)
+        driver = find_driver_of(connection)
         driver.deserialize(_tables())
         project = Project.at(str(root), EPOCH)
         driver.execute(_PROJECT, (project.id, project.name, project.root, EPOCH))
@@ -181,6 +181,6 @@ def _tables() -> bytes:
     with engine.connect() as connection:
         metadata.create_all(connection)
         connection.commit()
-        made = driver_of(connection).serialize()
+        made = find_driver_of(connection).serialize()
     engine.dispose()
     return made

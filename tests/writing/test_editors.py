@@ -17,7 +17,7 @@ import pytest
 from cortex_actors.errors import CortexError, Refused
 from cortex_actors.files.place import Pace
 from cortex_actors.render import fence
-from cortex_actors.render.fence import moved_out
+from cortex_actors.render.fence import move_edits_out
 from tests.power.strace import scratch
 from tests.writing.support import Desk
 
@@ -97,7 +97,7 @@ class _Spinning:
 
         def make(data: bytes) -> bytes:
             try:
-                human = fence.removed(data)
+                human = fence.remove(data)
             except CortexError:
                 human = data
             is_whole = _WHOLE.fullmatch(human) or human.startswith(_START[:8])
@@ -109,7 +109,7 @@ class _Spinning:
                     for line in (found.body.split(b"\n") if found else ())
                     if not line.startswith(b"- edited")
                 )
-                data = moved_out(data, written)
+                data = move_edits_out(data, written)
             return fence.splice(data, body)
 
         return make
@@ -117,7 +117,7 @@ class _Spinning:
     def _problems(self, said: dict[str, object]) -> list[str]:
         """Return what is wrong in the end."""
         data = self.desk.path.read_bytes()
-        human, last = fence.removed(data), bytes.fromhex(str(said["last"]))
+        human, last = fence.remove(data), bytes.fromhex(str(said["last"]))
         states = self.desk.states
         self.gave_way = states.count("abandoned")
         print(  # noqa: T201 - shown with `-rP`

@@ -183,7 +183,7 @@ class TestNextLife:
         def cut_off(*_: object) -> None:
             raise WriteFailed("the program ended before the name was taken away")
 
-        monkeypatch.setattr(writer, "kept_open", cut_off)
+        monkeypatch.setattr(writer, "keep_open", cut_off)
         async with desk_in(folder) as desk:
             desk.path.write_bytes(_BASE)
             await desk.write()
@@ -213,7 +213,7 @@ class TestNextLife:
 
             assert _BASE + b"\n" + section() == desk.path.read_bytes()
             assert (["CLAUDE.md"], [("done", "", None)]) == (desk.names, desk.rows.rows())
-            assert fence.removed(desk.path.read_bytes()) == _BASE
+            assert fence.remove(desk.path.read_bytes()) == _BASE
 
 
 def _open_files() -> list[str]:

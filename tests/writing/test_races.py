@@ -128,7 +128,7 @@ class TestSavedBetween:
         await desk.write()
 
         assert _SECOND + b"\n" + section() == desk.path.read_bytes()
-        assert fence.removed(backup.read_bytes()) == _BASE
+        assert fence.remove(backup.read_bytes()) == _BASE
 
     async def test_link_instead(self, desk: Desk, between: Callable[..., None]) -> None:
         """A link that is put in the file's place at the last moment is put back, not followed."""
@@ -199,7 +199,7 @@ def _swapped_while_written(root: Path, tries: int) -> list[str]:
         swapping.end()
     assert written
     print(f"{tries} tries, {swapping.swaps} swaps, {written} writes")  # noqa: T201 - `-rP`
-    assert _BASE == fence.removed((folder / "CLAUDE.md").read_bytes())
+    assert _BASE == fence.remove((folder / "CLAUDE.md").read_bytes())
     found = {each.name: each.read_bytes() for each in outside.iterdir()}
     return [] if found == {"CLAUDE.md": _BASE} else sorted(found)
 

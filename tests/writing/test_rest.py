@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import BeingSaved, LooksTorn, Missing, NotWritten
-from cortex_actors.files.place import FileSeen, Pace, settled
+from cortex_actors.files.place import FileSeen, Pace, wait_until_settled
 from cortex_actors.testing import ManualClock, eventually
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ async def _settled(
     """Return what was found at rest, or why nothing was, and after how many seconds."""
     clock = ManualClock()
     waiting = asyncio.ensure_future(
-        settled(
+        wait_until_settled(
             _showing(*looks), clock, path="/x/CLAUDE.md", pace=_PACE, known=known, create=create
         )
     )

@@ -12,7 +12,7 @@ import pytest
 
 from cortex_actors.errors import EditedSection, KeepsChanging, Missing, NothingToUndo
 from cortex_actors.render import fence
-from cortex_actors.render.fence import moved_out
+from cortex_actors.render.fence import move_edits_out
 from tests.writing.support import BODY, section
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class TestWriting:
 
         assert desk.path.read_bytes() == written.after
         assert (written.after or b"").startswith(_AWKWARD)
-        assert _AWKWARD == fence.removed(desk.path.read_bytes())
+        assert _AWKWARD == fence.remove(desk.path.read_bytes())
 
     async def test_unchanged(self, desk: Desk) -> None:
         """The same section again touches neither the file nor the journal."""
@@ -99,7 +99,7 @@ class TestWriting:
         assert edited == desk.path.read_bytes()
 
         await desk.writer.write(
-            desk.target(), lambda data: fence.splice(moved_out(data, BODY), BODY)
+            desk.target(), lambda data: fence.splice(move_edits_out(data, BODY), BODY)
         )
         assert b"- Use npm.\n\n" + section() == desk.path.read_bytes()
 

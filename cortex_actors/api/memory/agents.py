@@ -14,7 +14,7 @@ from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import all_fields
 from cortex_actors.clock import iso
-from cortex_actors.domain.agent import BUILT_IN, Agent, agent_id, checked, unknown
+from cortex_actors.domain.agent import BUILT_IN, Agent, agent_id, describe_unknown, validate_profile
 from cortex_actors.domain.memory import MemoryType
 from cortex_actors.errors import NotFound
 from cortex_actors.memory.request import Message
@@ -43,9 +43,9 @@ async def agents(
     `BadInput`, `NotYours`.
     """
     reader = call.caller.reader(as_agent)
-    parameters.page(limit, skip, of="agents")
+    parameters.check_page(limit, skip, of="agents")
     found, total = await call.records.read(
-        lambda c: known.listed(c, reader, limit=limit, skip=skip)
+        lambda c: known.list_agents(c, reader, limit=limit, skip=skip)
     )
     held = await _token_holders(call, reader)
     return {"total": total, "agents": [_shown(each, held) for each in found]}
@@ -84,9 +84,9 @@ async def summon(
     said = {key: value for key, value in given.items() if value is not None}
 
     def describe(connection: Connection) -> tuple[Agent, bool]:
-        before = known.by_id(connection, name)
-        start = before or unknown(name)
-        whole = checked(replace(start, registered_at=start.registered_at or now, **said))
+        before = known.load_agent(connection, name)
+        start = before or describe_unknown(name)
+        whole = validate_profile(replace(start, registered_at=start.registered_at or now, **said))
         summary.require_shown(whole)
         known.require_own_name(connection, whole)
         known.describe(connection, whole)
@@ -95,7 +95,7 @@ async def summon(
     agent, is_new = await call.records.write(describe)
     kind, tags = MemoryType.AGENT_PROFILE, list(summary.PROFILE_TAGS)
     record = await _post(
-        call, Message(summary.profile(agent), type=kind, tags=tags), agent=agent.id
+        call, Message(summary.format_profile(agent), type=kind, tags=tags), agent=agent.id
     )
     return {**_shown(agent), "new": is_new, "record": record}
 
@@ -119,8 +119,8 @@ async def introduce(call: Call, agent: str) -> dict[str, Any]:
     `BadInput`, and `NotYours` for an agent that speaks for another one.
     """
     found = await _known(call, call.caller.acting(agent, agent), call.caller.reader())
-    words = summary.greeting(found)
-    thread = summary.thread(found, iso(call.clock.now())[:_DAY])
+    words = summary.format_greeting(found)
+    thread = summary.name_thread(found, iso(call.clock.now())[:_DAY])
     kind, tags = MemoryType.CULTURAL, list(summary.GREETING_TAGS)
     post = await _post(call, Message(words, type=kind, thread=thread, tags=tags), agent=found.id)
     return {"id": post, "agent": found.id, "thread": thread, "content": words}
@@ -165,7 +165,7 @@ async def _post(call: Call, message: Message, *, agent: str) -> str:
 
 async def _known(call: Call, name: str, reader: str | None) -> Agent:
     """Return an agent that the reader may know. Raises `NotFound`."""
-    found = await call.records.read(lambda c: known.by_id(c, name, reader))
+    found = await call.records.read(lambda c: known.load_agent(c, name, reader))
     if found is None:
         raise NotFound(f"no agent is called {name}; those there are: cortex agents")
     return found

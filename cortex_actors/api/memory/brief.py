@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.api import parameters, shapes
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.clock import DAY
-from cortex_actors.domain.hit import lines_of
+from cortex_actors.domain.hit import format_lines
 from cortex_actors.domain.insight import Conflict
 from cortex_actors.domain.memory import MERGEABLE, Layer, MemoryStatus
 from cortex_actors.render.brief import MEANT, Chapter, Note, compose, format_age, oppose, quote
-from cortex_actors.render.section import neutral
-from cortex_actors.rules.standalone import MANIFESTS, needs, stacks_of_project
+from cortex_actors.render.section import neutralise
+from cortex_actors.rules.standalone import MANIFESTS, find_project_stacks, needs
 from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.memory import memory_lists
 from cortex_actors.storage.pipeline import (
@@ -83,7 +83,7 @@ class Audience:
     @property
     def head(self) -> str:
         """The first lines of a brief."""
-        name = "" if self.project is None else neutral(self.project.name)
+        name = "" if self.project is None else neutralise(self.project.name)
         return f"# From memory{f', for {name}' if name else ''}\n{MEANT}"
 
 
@@ -166,7 +166,7 @@ def _memories(connection: Connection, told: Audience) -> Iterator[Note]:
     for why, place in product(kinds, told.places):
         where = Where(reader=told.reader, project_id=place, **kinds[why])
         wanted = memory_lists.MemoryFilter(where=where, pinned=why == "pinned", limit=MEMORIES)
-        found, _ = memory_lists.listed(connection, wanted, now=told.now)
+        found, _ = memory_lists.list_memories(connection, wanted, now=told.now)
         for each in found:
             line = None if each.id in known else quote(each.text, each.abstract)
             known.add(each.id)
@@ -181,30 +181,30 @@ def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
     if told.project is None or not told.reads_files:
         return
     said = principle_lists.PrincipleFilter(project_id=told.project.id)
-    known = {*principle_lists.listed(connection, said)}
+    known = {*principle_lists.list_ids(connection, said)}
     root = f"{told.project.root}/"
     known |= {
         each.principle_id
-        for path, _, each in resolutions.standing(connection)
+        for path, _, each in resolutions.list_standing(connection)
         if path.startswith(root)
     }
     # What it says in other words was evidence for a principle, too.
-    ours = {*insights.ids_of(connection, told.project.id)}
+    ours = {*insights.list_ids(connection, told.project.id)}
     every = insight_evidence.list_agreements(connection)
     near = {each for pair in every if not ours.isdisjoint(pair) for each in pair}
     known |= principles.coming_of(connection, near)
-    given = principles.still_given(connection, reviews.approved(connection) - known)
+    given = principles.filter_given(connection, reviews.load_approved(connection) - known)
     some = sorted(principles.by_ids(connection, given).values(), key=lambda e: (-e.rank, e.id))
     if not some:
         return
     mine = insight_lists.InsightFilter(project_id=told.project.id, limit=_STATEMENTS)
     there = [each for each in MANIFESTS if os.path.lexists(root + each)]
     some_said = (f"{e.heading or ''} {e.content}" for e in insight_lists.listed(connection, mine))
-    has = stacks_of_project([*some_said], there)
-    places = principles.places(connection, given)
+    has = find_project_stacks([*some_said], there)
+    places = principles.load_places(connection, given)
     for each in some:
         at = places.get(each.id, [])
-        text = principles.worded(each, at).text
+        text = principles.word_principle(each, at).text
         line = quote(text) if text else None
         fits = needs(each.content, tuple((place.heading, place.scope) for place in at)) <= has
         if line and fits:
@@ -232,7 +232,7 @@ def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
     every = contradictions.listed(connection, status=status, project_id=ours, both=True)
     some = [each for each in every if each.type != Conflict.CONTEXTUAL]
     some.sort(key=lambda each: -each.confidence)
-    texts = shapes.brief_insights(connection, [side for e in some for side in e.pair])
+    texts = shapes.load_briefs(connection, [side for e in some for side in e.pair])
     for each in some:
         pair = [(texts[e]["content"], _place(texts[e], project.root)) for e in each.pair]
         if line := oppose(pair):
@@ -243,6 +243,6 @@ def _place(side: dict[str, Any], root: str) -> str:
     """Return where a project says something: the first place in its own files."""
     for each in side["sources"]:
         if each["path"].startswith(f"{root}/"):
-            lines = lines_of(each["line_start"], each["line_end"])
+            lines = format_lines(each["line_start"], each["line_end"])
             return f"{each['path'].removeprefix(f'{root}/')}:{lines}"
     return ""

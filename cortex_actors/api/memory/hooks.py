@@ -30,9 +30,9 @@ from cortex_actors.federation.fan import QUESTION_LIMIT
 from cortex_actors.process import sessions
 from cortex_actors.process.sessions import HookRun
 from cortex_actors.render.brief import NEAR, Brief, Chapter, Note, compose, format_age, quote
-from cortex_actors.render.section import neutral
+from cortex_actors.render.section import neutralise
 from cortex_actors.rules.admission import SESSION_LIMIT
-from cortex_actors.rules.sessions import condense, question_of
+from cortex_actors.rules.sessions import condense, extract_question
 from cortex_actors.storage import agent_records, documents, memory_records, realms
 from cortex_actors.text.hazards import mask_secrets
 
@@ -100,7 +100,7 @@ class ClientHook:
 
     async def seen(self) -> frozenset[str]:
         """Return what the session was given, and left."""
-        return await asyncio.to_thread(sessions.given_to, self.call.home, self._run)
+        return await asyncio.to_thread(sessions.list_given, self.call.home, self._run)
 
     async def brief(self, seen: frozenset[str] = frozenset()) -> Brief:
         """Return the brief of its folder, without what the session was given."""
@@ -142,7 +142,7 @@ def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str)
     name = call.caller.acting(agent, chosen.hooks.agent or chosen.memory.agent)
     is_ours = call.caller.is_owner or call.caller.is_session
     call = replace(call, caller=Caller(name, is_session=is_ours))
-    return ClientHook(call, event, name, neutral(session[:SESSION_LIMIT]), here, is_ours)
+    return ClientHook(call, event, name, neutralise(session[:SESSION_LIMIT]), here, is_ours)
 
 
 @operation("hooks.session-start", http="POST /hooks/session-start", agents=True)
@@ -176,7 +176,7 @@ async def hook_prompt(
     """
     hook = _hook(call, "prompt", agent=agent, session=session_id, here=here)
     # On threads: 64 KB that are made to be slow take seconds to look through.
-    text, why = await asyncio.to_thread(question_of, prompt)
+    text, why = await asyncio.to_thread(extract_question, prompt)
     if off := await hook.off():
         return await hook.done(off)
     first = await hook.missed()
@@ -224,7 +224,7 @@ def _notes(hits: list[dict[str, Any]], owner: Project | None, *, now: int) -> li
             continue
         others = each["project"] if owner is None or each["project"] != owner.name else ""
         age = format_age(extra["created_at"], now) if is_memory else ""
-        facts = (f"of the project {neutral(others)}" if others else "", neutral(source), age)
+        facts = (f"of the project {neutralise(others)}" if others else "", neutralise(source), age)
         kind = "memory" if is_memory else "document"
         some = tuple(filter(None, facts))
         found.append(Note(kind, each["id"], line, "near the prompt", some, each["score"]))
@@ -306,7 +306,7 @@ async def hook_last(call: Call, limit: int = 5, *, as_agent: str | None = None) 
     `NotYours`.
     """
     reader = call.caller.reader(as_agent)
-    parameters.page(limit, 0, of="hooks")
+    parameters.check_page(limit, 0, of="hooks")
     runs = await asyncio.to_thread(sessions.list_runs, call.home)
     mine = [each for each in runs if reader in {None, each["agent"]}][:limit]
     ids = [item["id"] for each in mine for item in each["items"]]
@@ -316,7 +316,7 @@ async def hook_last(call: Call, limit: int = 5, *, as_agent: str | None = None) 
         return memory_records.read(connection, seen, MemoryStatus)
 
     known = await call.records.read(look)
-    texts = {name: neutral(found.abstract or found.text) for name, found in known.items()}
+    texts = {name: neutralise(found.abstract or found.text) for name, found in known.items()}
     for each in mine:
         each["items"] = [item | {"text": texts.get(item["id"])} for item in each["items"]]
     return {"hooks": mine}

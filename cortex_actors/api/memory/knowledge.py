@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.api.shapes import asked_of
+from cortex_actors.api.shapes import describe_question
 from cortex_actors.domain.agent import shown
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
@@ -90,12 +90,12 @@ async def knowledge_search(
         source=source,
         code=code,
         language=language,
-        tags=terms.tags(tags),
+        tags=terms.normalise_tags(tags),
     )
     found = await call.recall(
         Question(query, limit, where=where, collections=(documents.COLLECTION,), stores=(LOCAL,))
     )
-    return {**asked_of(found), "hits": [asdict(hit) for hit in found.hits]}
+    return {**describe_question(found), "hits": [asdict(hit) for hit in found.hits]}
 
 
 @operation("knowledge.topics", http="GET /knowledge/topics", agents=True)
@@ -119,9 +119,9 @@ async def knowledge_documents(
     """
     if withdrawn:
         call.caller.require_owner("list the documents that were taken out")
-    parameters.page(limit, skip, of="documents")
+    parameters.check_page(limit, skip, of="documents")
     found, total = await call.records.read(
-        lambda c: documents.listed(c, topic, limit=limit, skip=skip, withdrawn=withdrawn)
+        lambda c: documents.list_documents(c, topic, limit=limit, skip=skip, withdrawn=withdrawn)
     )
     return {"documents": found, "total": total}
 
@@ -181,9 +181,9 @@ def _meant(
     if (topic is None) == (source is None):
         raise UsageError("cannot tell which documents are meant: give either a topic or a source")
     if topic is not None:
-        found = documents.of_topic(connection, topic, withdrawn=withdrawn)
+        found = documents.list_of_topic(connection, topic, withdrawn=withdrawn)
     else:
-        known = documents.by_source(connection, [source or ""])
+        known = documents.load_documents(connection, [source or ""])
         found = [s for s, each in known.items() if (each.withdrawn_at is not None) == withdrawn]
     if not found:
         what = f"no document {'of the topic' if source is None else 'is called'} "

@@ -16,7 +16,7 @@ from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, Memory, MemoryStatus
 from cortex_actors.rules import decay as attention
 from cortex_actors.storage import memory_history, memory_records, projects
-from cortex_actors.storage.agent_records import displays
+from cortex_actors.storage.agent_records import load_display_names
 from cortex_actors.storage.memory import memory_lists, memory_states
 from cortex_actors.storage.realms import readers_part
 from cortex_actors.storage.search.hits import time_range
@@ -46,15 +46,15 @@ def whole(connection: Connection, name: str, *, reader: str | None, call: Call) 
     `text` is the form that agents read, `content` what was said.
     """
     memory = memory_lists.one(connection, memory_lists.find(connection, name, reader=reader))
-    nodes = _shown(connection, memory_history.tree(connection, memory.id), reader)
-    moments = memory_states.moments(connection, memory.id)
+    nodes = _shown(connection, memory_history.load_tree(connection, memory.id), reader)
+    moments = memory_states.load_moments(connection, memory.id)
     changes, _ = memory_history.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
     disputes = standing(connection, [memory.id]).get(memory.id, [])
-    apart_from = memory_states.of(connection, [memory.id]).get(memory.id, ())
+    apart_from = memory_states.list_apart(connection, [memory.id]).get(memory.id, ())
     became = {
         "merged_into": moments["merged_into"],
         "replaced_by": memory.replaced_by,
-        "current": memory_history.current(connection, [memory.id])[memory.id],
+        "current": memory_history.find_current(connection, [memory.id])[memory.id],
     }
     told = (each for change in changes for each in (change.memory_id, *change.others))
     linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
@@ -70,7 +70,7 @@ def whole(connection: Connection, name: str, *, reader: str | None, call: Call) 
         "apart": sorted(each for each in apart_from if each in seen),
         "believed": [
             {"since": began, "until": ended}
-            for began, ended in memory_records.of(connection, memory.id)
+            for began, ended in memory_records.list_beliefs(connection, memory.id)
         ],
         "lineage": lineage if len(nodes) > 1 else [],
         "lineage_total": len(nodes),
@@ -81,8 +81,8 @@ def whole(connection: Connection, name: str, *, reader: str | None, call: Call) 
 def brief(connection: Connection, some: Sequence[Memory], *, call: Call) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
     now, decays = call.clock.now(), call.settings().memory.decays
-    names = displays(connection, [each.agent_id for each in some])
-    known = projects.names(connection) if any(each.project_id for each in some) else {}
+    names = load_display_names(connection, [each.agent_id for each in some])
+    known = projects.load_names(connection) if any(each.project_id for each in some) else {}
     told = {"content": "text", "agent": "agent_id", "related_agents": "related"}
     # Hours until half of its attention is left; what does not fade has none.
     rates = {layer: decay.half_life_h for layer, decay in decays.items()}
@@ -94,7 +94,7 @@ def brief(connection: Connection, some: Sequence[Memory], *, call: Call) -> list
             "pinned": memory.pinned_at is not None,
             "time_range": time_range(memory.said_from, memory.said_until),
             "decay_rate": rates.get(memory.layer),
-            "attention": round(attention.of(memory, now, decays), 4),
+            "attention": round(attention.attention_of(memory, now, decays), 4),
         }
         for memory in some
     ]
@@ -201,19 +201,19 @@ async def memories(
     """
     now, decays = call.clock.now(), call.settings().memory.decays
     where, _ = await call.narrowed(project, None, as_agent=as_agent, **narrow)
-    parameters.page(limit, skip, of="memories")
+    parameters.check_page(limit, skip, of="memories")
     wanted = memory_lists.MemoryFilter(
         where=where,
-        states=() if status == ALL else (terms.word(MemoryStatus, status, name="status"),),
+        states=() if status == ALL else (terms.parse_word(MemoryStatus, status, name="status"),),
         pinned=pinned,
         conflicts=conflicts,
-        sort=parameters.chosen(MemorySort, sort, what="order") or MemorySort.NEWEST,
+        sort=parameters.read_word(MemorySort, sort, what="order") or MemorySort.NEWEST,
         limit=limit,
         skip=skip,
     )
 
     def look(connection: Connection) -> dict[str, Any]:
-        found, total = memory_lists.listed(connection, wanted, now=now, decays=decays)
+        found, total = memory_lists.list_memories(connection, wanted, now=now, decays=decays)
         return {"memories": brief(connection, found, call=call), "total": total}
 
     return await call.records.read(look)
@@ -233,8 +233,8 @@ async def memory_changes(
 
     Of what was forgotten only the id is left. Raises `BadInput`, `NotFound`.
     """
-    parameters.page(limit, skip, of="changes")
-    chosen = parameters.chosen(ChangeKind, kind, what="kind of change")
+    parameters.check_page(limit, skip, of="changes")
+    chosen = parameters.read_word(ChangeKind, kind, what="kind of change")
     reader = call.caller.reader(as_agent)
 
     def look(connection: Connection) -> dict[str, Any]:
@@ -259,7 +259,7 @@ async def conflicts(
     One ends when a memory is superseded by the other, archived or forgotten, or when both are
     kept. Raises `BadInput`.
     """
-    parameters.page(limit, skip, of="conflicts")
+    parameters.check_page(limit, skip, of="conflicts")
     reader = call.caller.reader(as_agent)
 
     def look(connection: Connection) -> dict[str, Any]:

@@ -22,13 +22,13 @@ from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import ChangeKind, Layer, Memory, MemoryStatus
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.memory.archivist import compare_soon
-from cortex_actors.rules.admission import admitted, noted
-from cortex_actors.rules.decay import below, is_deeper
+from cortex_actors.rules.admission import check_note, check_text
+from cortex_actors.rules.decay import is_deeper, next_layer
 from cortex_actors.storage import memory_history, memory_records, realms
 from cortex_actors.storage.memory import memory_delete, memory_lists, memory_states, memory_undo
 from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.search import similar_memories
-from cortex_actors.text.terms import word
+from cortex_actors.text.terms import parse_word
 
 if TYPE_CHECKING:
     from cortex_actors.domain.agent import Caller
@@ -107,10 +107,10 @@ async def promote(
     Its attention is whole again. Raises as `save` does, and `BadInput` for a layer that is not
     deeper.
     """
-    named = None if to is None else word(Layer, to, name="layer")
+    named = None if to is None else parse_word(Layer, to, name="layer")
 
     def choose(memory: Memory) -> Layer:
-        layer = named or below(memory.layer)
+        layer = named or next_layer(memory.layer)
         if layer is None:
             raise Refused(f"cannot promote {memory.id}: it is in the cortex, the last layer")
         if named is not None and not is_deeper(layer, memory.layer):
@@ -187,7 +187,7 @@ async def archive(
 
     Raises `Refused` for one that is not active, and as `save` does.
     """
-    at, said = call.clock.now(), noted(reason, what="a reason")
+    at, said = call.clock.now(), check_note(reason, what="a reason")
     caller = call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
@@ -212,7 +212,7 @@ async def restore(call: Call, ids: Sequence[str], *, as_agent: str | None = None
 
     def work(connection: Connection) -> dict[str, Any]:
         some = [restorable(each) for each in mine_all(connection, ids, caller)]
-        before = {each.id: memory_undo.before_restoring(connection, each.id) for each in some}
+        before = {each.id: memory_undo.describe_state(connection, each.id) for each in some}
         back = memory_states.restore(connection, list(before), at)
         for name in back:
             change = MemoryChange(
@@ -233,7 +233,7 @@ async def supersede(
     The old one is found no more, but as of a date on which it was believed. Raises `Refused`
     where one of them is not active, or the two are not one agent's, and as `save` does.
     """
-    at, said = call.clock.now(), noted(reason, what="a reason")
+    at, said = call.clock.now(), check_note(reason, what="a reason")
     caller = call.caller.speaking(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
@@ -265,7 +265,7 @@ async def edit(
     """
     at, caller = call.clock.now(), call.caller.speaking(as_agent)
     # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
-    text = await asyncio.to_thread(admitted, content, redact=redact)
+    text = await asyncio.to_thread(check_text, content, redact=redact)
 
     def work(connection: Connection) -> dict[str, Any]:
         memory = active(mine(connection, id, caller), "edit")
@@ -359,7 +359,7 @@ async def forget(call: Call, ids: Sequence[str], *, as_agent: str | None = None)
 
     def work(connection: Connection) -> dict[str, Any]:
         some = [each.id for each in mine_all(connection, ids, caller)]
-        realms.require_own(connection, sorted(memory_history.below(connection, some)), caller)
+        realms.require_own(connection, sorted(memory_history.list_parts(connection, some)), caller)
         gone = memory_delete.forget(connection, some, by=caller.by, at=at)
         return all_fields(gone, forgotten="ids")
 

@@ -143,13 +143,13 @@ async def stale(
     One that was never read counts from when it was said. `below` leaves out those that have
     that attention, or more. Raises `BadInput`.
     """
-    parameters.page(limit, 0, of="memories")
+    parameters.check_page(limit, 0, of="memories")
     now = call.clock.now()
-    before = now - round(parameters.number(days, 0, MOST_DAYS, name="days") * DAY)
+    before = now - round(parameters.read_number(days, 0, MOST_DAYS, name="days") * DAY)
     where = _seen(call, as_agent, realm)
     decays = call.settings().memory.decays
     if below is not None:
-        least = parameters.number(below, 0, 2, name="below")
+        least = parameters.read_number(below, 0, 2, name="below")
         where = (*where, ~present(least, now, decays))
     some, total = await call.records.read(
         lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
@@ -172,8 +172,8 @@ async def duplicates(
     compared with all, by the cosines of their texts; `without_vector` could not be. Raises
     `BadInput`.
     """
-    parameters.page(limit, 0, of="pairs")
-    parameters.number(threshold, name="threshold")
+    parameters.check_page(limit, 0, of="pairs")
+    parameters.read_number(threshold, name="threshold")
     where = _seen(call, as_agent, realm)
     pairs, total, compared = await _pairs(call, where, threshold, limit)
     return await call.records.read(
@@ -181,7 +181,7 @@ async def duplicates(
             "duplicates": (listed := format_pairs(c, pairs, letters=PAIR_LETTERS)),
             "total": total - len(pairs) + len(listed),
             "compared": compared,
-            "without_vector": memory_attention.count(c, *where) - compared,
+            "without_vector": memory_attention.count_active(c, *where) - compared,
             "threshold": threshold,
         }
     )
@@ -212,14 +212,14 @@ async def consolidate(
             memory_changes.active(memory_changes.mine(connection, each, caller), "consolidate")
             for each in (first, second)
         )
-        kept, gone = memory_merge.chosen(one, other, keep, now=now, decays=decays)
+        kept, gone = memory_merge.choose_kept(one, other, keep, now=now, decays=decays)
         number = memory_merge.consolidate(
             connection, kept, gone, at=now, by=caller.by, decays=decays, reader=caller.agent
         )
         whole = memory_lists.one(connection, kept.id)
         told = {
             "discarded_id": gone.id,
-            "new_attention_weight": round(decay.of(whole, now, decays), _DECIMALS),
+            "new_attention_weight": round(decay.attention_of(whole, now, decays), _DECIMALS),
             **fields_of(whole, "layer", "tags", kept_id="id", new_access_count="access_count"),
             "change": number,
         }
@@ -241,7 +241,7 @@ async def memory_health(
     where = _seen(call, as_agent)
     before = now - round(STALE_DAYS * DAY)
     found = await call.records.read(
-        lambda c: memory_lists.health(c, *where, before=before, now=now, earning=earning)
+        lambda c: memory_lists.count_health(c, *where, before=before, now=now, earning=earning)
     )
     told = health(found, (await _pairs(call, where, ALIKE, 1))[1] if duplicates else None)
     if call.caller.reader(as_agent) is not None:
@@ -287,7 +287,7 @@ async def memory_decay(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
 
 async def accesses(call: Call) -> dict[str, Any]:
     """Return how reads are taken down; `unheard` are those that the custodian did not get."""
-    found = await status.guarded(call.actors.custodian.within(SOON).ask(Custodian.describe))
+    found = await status.read_guarded(call.actors.custodian.within(SOON).ask(Custodian.describe))
     return {**found, "unheard": call.accesses.lost}
 
 
@@ -321,8 +321,8 @@ async def _pairs(
         if not page:
             break
         some += page
-    texts = await asyncio.to_thread(memory_lists.texts, some)
-    parted = await read(memory_lists.apart)
+    texts = await asyncio.to_thread(memory_lists.sort_vectors, some)
+    parted = await read(memory_lists.list_apart)
     search = memory_lists.PairSearch(texts, threshold=threshold, limit=limit, apart=parted)
     for start in search.steps():
         await asyncio.to_thread(search.step, start)

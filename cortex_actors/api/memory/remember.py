@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.api.shapes import asked_of
+from cortex_actors.api.shapes import describe_question
 from cortex_actors.bus.commits import refuse_key
 from cortex_actors.domain.agent import agent_id
 from cortex_actors.domain.hit import REMOTE, RankedHit
@@ -22,7 +22,7 @@ from cortex_actors.errors import BadInput
 from cortex_actors.federation.store import LOCAL, Question
 from cortex_actors.memory.archivist import Archivist
 from cortex_actors.memory.request import RememberRequest, list_ids
-from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, admitted, filed, named
+from cortex_actors.rules.admission import ABSTRACT, ROLE, THREAD, check_name, check_tags, check_text
 from cortex_actors.rules.merging import Prefer
 from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.ranking.fusion import WORDS_ALONE
@@ -31,7 +31,7 @@ from cortex_actors.storage.search.query import AskedAbout
 from cortex_actors.storage.search.scope import ROOMS, late, scope
 from cortex_actors.text import terms
 from cortex_actors.text.hazards import cleared
-from cortex_actors.text.terms import moment, words
+from cortex_actors.text.terms import parse_moment, read_words
 from cortex_actors.topics import MEMORY_REMEMBERED
 
 if TYPE_CHECKING:
@@ -117,10 +117,10 @@ def _texts(
 ) -> dict[str, Any]:
     """Return what a memory says, what it is called, and what it is filed under."""
     return {
-        "content": admitted(content, redact=redact),
-        "role": named(role, what="the role", most=ROLE, redact=redact),
-        "thread": named(thread, what="the thread", most=THREAD, redact=redact),
-        "tags": filed(tags or [], redact=redact),
+        "content": check_text(content, redact=redact),
+        "role": check_name(role, what="the role", most=ROLE, redact=redact),
+        "thread": check_name(thread, what="the thread", most=THREAD, redact=redact),
+        "tags": check_tags(tags or [], redact=redact),
         "abstract": _abstract(abstract, redact=redact),
     }
 
@@ -136,10 +136,10 @@ def _key(given: str | None) -> str | None:
 def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> dict[str, Any]:
     """Return the words of closed sets."""
     return {
-        "layer": Layer.SENSORY if layer is None else terms.word(Layer, layer, name="layer"),
-        "realm": Realm.PRIVATE if realm is None else terms.word(Realm, realm, name="realm"),
-        "type": terms.word(MemoryType, type_, name="type"),
-        "prefer": terms.word(Prefer, prefer, name="prefer"),
+        "layer": Layer.SENSORY if layer is None else terms.parse_word(Layer, layer, name="layer"),
+        "realm": Realm.PRIVATE if realm is None else terms.parse_word(Realm, realm, name="realm"),
+        "type": terms.parse_word(MemoryType, type_, name="type"),
+        "prefer": terms.parse_word(Prefer, prefer, name="prefer"),
     }
 
 
@@ -156,7 +156,7 @@ def _abstract(given: str | None, *, redact: bool) -> str | None:
     """Return an agent's own abstract, which is kept; None where it gave none."""
     if given is None:
         return None
-    text = " ".join(admitted(given, what="the abstract", redact=redact).split())
+    text = " ".join(check_text(given, what="the abstract", redact=redact).split())
     if len(text) > ABSTRACT:
         raise BadInput(f"the abstract has {len(text)} characters, and at most {ABSTRACT} are kept")
     return text
@@ -166,8 +166,8 @@ def _times(
     said_from: int | str | None, said_until: int | str | None, *, now: int
 ) -> dict[str, Any]:
     """Return when what it tells of began and ended; one of the two alone is both."""
-    begun = None if said_from is None else moment(said_from, now, name="said_from")
-    ended = None if said_until is None else moment(said_until, now, name="said_until")
+    begun = None if said_from is None else parse_moment(said_from, now, name="said_from")
+    ended = None if said_until is None else parse_moment(said_until, now, name="said_until")
     begun, ended = (ended if begun is None else begun), (begun if ended is None else ended)
     if begun is not None and ended is not None and begun > ended:
         raise BadInput("said_from lies behind said_until; give them in the order of time")
@@ -209,11 +209,11 @@ async def recall(
         query,
         parameters.whole(limit, name="limit"),
         where=where,
-        past=parameters.past(as_of, now=call.clock.now()),
+        past=parameters.make_past(as_of, now=call.clock.now()),
         here=near,
         sure=sure,
         explain=explain,
-        stores=words(stores, name="stores"),
+        stores=read_words(stores, name="stores"),
         hops=parameters.whole(hops, name="hops"),
         budget_tokens=parameters.whole(budget_tokens, name="budget_tokens"),
     )
@@ -243,7 +243,7 @@ async def search(
     `recall` does.
     """
     where, near = await call.narrowed(project, here, as_agent=as_agent, **narrow)
-    past = parameters.past(as_of, now=call.clock.now(), original=original_only)
+    past = parameters.make_past(as_of, now=call.clock.now(), original=original_only)
     alone: dict[str, Any] = {"collections": _MEMORIES, "stores": (LOCAL,), "here": near}
     question = Question(query, limit, where=where, past=past, sure=sure, explain=explain, **alone)
     return await _answered(call, question, track=track)
@@ -251,7 +251,7 @@ async def search(
 
 async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
     """Ask; return the answer as JSON, and let be noted which memories were in it."""
-    about = relevance.subject(question.text, await call.records.read(projects.called))
+    about = relevance.subject(question.text, await call.records.read(projects.list_called))
     if about.named:
         question = replace(question, about=AskedAbout(about.text, about.named))
     found = await call.recall(question)
@@ -261,7 +261,7 @@ async def _answered(call: Call, question: Question, *, track: bool) -> dict[str,
         call.accesses.report(_accesses(hits))
     limit = {} if found.budget_tokens is None else {"budget_tokens": found.budget_tokens}
     return {
-        **asked_of(found, waits),
+        **describe_question(found, waits),
         "count": len(hits),
         "hits": [_plain(hit) for hit in hits],
         "text": found.text,

@@ -64,11 +64,11 @@ async def export(
     """
     if kind not in KINDS:
         raise BadInput(f"cannot export {kind}; there are {', '.join(KINDS)}")
-    parameters.page(limit, 0, of=kind)
+    parameters.check_page(limit, 0, of=kind)
     wanted = memory_transfer.ExportFilter(
         reader=call.caller.reader(as_agent),
         agent=None if agent is None else agent_id(agent),
-        realm=parameters.chosen(Realm, realm, what="realm"),
+        realm=parameters.read_word(Realm, realm, what="realm"),
     )
     most = min(limit, PAGE)
 
@@ -78,7 +78,7 @@ async def export(
             if kind == "memories"
             else memory_transfer.list_crumbs(connection, wanted, after=after, limit=most)
         )
-        names = projects.names(connection)
+        names = projects.load_names(connection)
         records = [memorycore.format_record(e, names.get(e.project_id)) for e in found]
         following = found[-1].id if len(found) == most else None
         return {"kind": kind, "records": records, "next": following}
@@ -107,7 +107,7 @@ async def _import(call: Call, path: str, *, dry_run: bool, skip: int) -> dict[st
     records, redacted = (0, 0) if skip else await asyncio.to_thread(_check, path)
     total, waiting = memory_transfer.Arrived(), read_records(path, skip=skip)
     while group := await asyncio.to_thread(lambda: list(islice(waiting, GROUP))):
-        arrive = partial(memory_transfer.arrive, found=[each for _, each in group])
+        arrive = partial(memory_transfer.import_records, found=[each for _, each in group])
         some = await call.change(arrive, dry_run=dry_run)
         total.added += some.added
         total.existing += some.existing
@@ -145,7 +145,7 @@ async def _answer(call: Call, path: str) -> None:
     waiting = read_records(path, answering=True)
     while group := await asyncio.to_thread(lambda: list(islice(waiting, GROUP))):
         found = {e.item.id: e.item.replies_to for _, e in group if isinstance(e.item, Memory)}
-        await call.records.write(partial(memory_transfer.answer, found=found))
+        await call.records.write(partial(memory_transfer.link_replies, found=found))
 
 
 def read_records(

@@ -17,7 +17,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
-from cortex_actors.api.registry import Call, operation, repeated
+from cortex_actors.api.registry import Call, ask_repeatedly, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import SECOND
 from cortex_actors.domain.agent import agent_id
@@ -50,8 +50,8 @@ def list_messages(
 ) -> list[dict[str, Any]]:
     """Return posts in JSON's words, with what they answer and who answers them."""
     ids = [each.id for each in posts]
-    names = kept.displays(connection, [each.agent_id for each in posts])
-    answers = village.answers(connection, ids, reader=reader)
+    names = kept.load_display_names(connection, [each.agent_id for each in posts])
+    answers = village.list_answers(connection, ids, reader=reader)
     named = [replied for each in posts for replied in each.replies_to]
     known = realms.readers_part(connection, named, reader)
     return [
@@ -181,11 +181,11 @@ async def thread(
     Returns its newest posts, oldest first, and who answered which. Raises `NotFound` where there is
     no post that one may read, `BadInput`, `NotYours`.
     """
-    reader, name = call.caller.reader(as_agent), parameters.thread_of(thread)
-    parameters.page(limit, 0, of="posts")
+    reader, name = call.caller.reader(as_agent), parameters.read_thread(thread)
+    parameters.check_page(limit, 0, of="posts")
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], int]:
-        posts, total = village.posts(connection, name, reader=reader, limit=limit)
+        posts, total = village.list_posts(connection, name, reader=reader, limit=limit)
         return list_messages(connection, posts, reader), total
 
     messages, total = await call.records.read(read)
@@ -208,7 +208,7 @@ async def threads(
 ) -> dict[str, Any]:
     """List the conversations, the one with the newest post first. Raises `BadInput`."""
     reader = call.caller.reader(as_agent)
-    parameters.page(limit, skip, of="threads")
+    parameters.check_page(limit, skip, of="threads")
     found, total = await call.records.read(
         lambda c: village.list_threads(c, reader, limit=limit, skip=skip)
     )
@@ -238,18 +238,18 @@ async def convergence(
             "cannot look for a convergence: say what it is to be about, in 1 to "
             f"{QUESTION_LIMIT:,} characters"
         )
-    parameters.number(min_agents, *AGENTS, name="min_agents")
-    parameters.number(least, *THRESHOLDS, name="threshold")
+    parameters.read_number(min_agents, *AGENTS, name="min_agents")
+    parameters.read_number(least, *THRESHOLDS, name="threshold")
     # Wait for the vectors of posts said just now: an agent posts and asks at once. The question's
     # own vector first: where no model answers, that says so soon.
-    await repeated(lambda: call.embed([query]))
+    await ask_repeatedly(lambda: call.embed([query]))
     lacking = partial(village.lack_vectors, model=call.model())
     for _ in range(LOOKS):
         if not await call.records.read(lacking):
             break
         await call.clock.sleep(PAUSE)
     ask = call.actors.village.within(None).ask  # a model may have to load
-    answer = await repeated(
+    answer = await ask_repeatedly(
         lambda: ask(Village.converge, query, reader=reader, min_agents=min_agents, threshold=least)
     )
     return converged(query, answer, least)
@@ -261,14 +261,14 @@ async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str,
     reader = call.caller.reader(as_agent)
 
     def read(connection: Connection) -> dict[str, Any]:
-        spoken = village.spoken(connection, reader)
+        spoken = village.count_spoken(connection, reader)
         _, named = village.list_threads(connection, reader, limit=1)
-        latest = village.listed(connection, reader, limit=LATEST)
+        latest = village.list_groups(connection, reader, limit=LATEST)
         return {
             "total": sum(spoken.realms.values()),
             **fields_of(spoken, by_realm="realms", by_agent="agents", by_type="types"),
             "threads": named,
-            "convergences": village.counts(connection, reader),
+            "convergences": village.count_groups(connection, reader),
             "latest": [
                 fields_of(each, "memory_ids", "found_at", type="kind")
                 | {"likeness": round(each.likeness, _DECIMALS)}
@@ -383,10 +383,10 @@ async def crumbs(
     """
     wanted = replace(
         await _wanted(call, agent, as_agent, project=project, here=here, hours=lookback_hours),
-        priority=parameters.chosen(Priority, priority, what="priority"),
-        type=parameters.chosen(CrumbType, type, what="type"),
+        priority=parameters.read_word(Priority, priority, what="priority"),
+        type=parameters.read_word(CrumbType, type, what="type"),
     )
-    parameters.page(limit, 0, of="crumbs")
+    parameters.check_page(limit, 0, of="crumbs")
 
     def read(connection: Connection) -> tuple[list[CrumbRecord], kept.CrumbTally]:
         return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
@@ -441,7 +441,7 @@ async def unfinished(
     """
     found = await _wanted(call, agent, as_agent, project=project, here=here, hours=lookback_hours)
     wanted = replace(found, unfinished=True)
-    parameters.page(limit, 0, of="crumbs")
+    parameters.check_page(limit, 0, of="crumbs")
     left_behind = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=limit))
     tasks: dict[tuple[str, str], dict[str, Any]] = {}
     for crumb in left_behind:

@@ -28,7 +28,7 @@ from cortex_actors.errors import BadInput, ConfigurationError, CortexError, Home
 from cortex_actors.home import replace_file
 from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.rules import contradiction as rule
-from cortex_actors.rules.admission import noted
+from cortex_actors.rules.admission import check_note
 from cortex_actors.rules.calibration import Decided, Figures, Score, Suggestion, suggest
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.rules.sameness import cosine
@@ -71,7 +71,7 @@ async def contradictions(
     direct, partial, contextual or `all`; without it the contextual ones, what two projects choose
     differently, are only counted. Raises `UnknownProject`, `BadInput`.
     """
-    parameters.page(limit, skip, of="contradictions")
+    parameters.check_page(limit, skip, of="contradictions")
     if status not in STATES:
         raise BadInput(f"no contradiction is {status!r}; ask for {', '.join(STATES)}")
     wanted = _kinds(kind)
@@ -82,7 +82,7 @@ async def contradictions(
             connection, status=None if status == insight.ALL else status, project_id=project_id
         )
         some = [each for each in every if each.type in wanted]
-        near = stored.distances(connection, some)
+        near = stored.measure_distances(connection, some)
         some.sort(key=lambda each: (near[each.id], -each.confidence, each.id))
         return {
             "total": len(some),
@@ -136,7 +136,7 @@ async def _decide(
     call: Call, name: str, status: str, *, keep: str, note: str | None
 ) -> dict[str, Any]:
     """Write a decision down, say so, and have the two compared again."""
-    note = noted(note)
+    note = check_note(note)
     now = call.clock.now()
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
@@ -170,7 +170,7 @@ def _kinds(kind: str | None) -> frozenset[insight.Conflict]:
     every = frozenset(insight.Conflict)
     if kind == insight.ALL:
         return every
-    found = parameters.chosen(insight.Conflict, kind, what="kind of contradiction")
+    found = parameters.read_word(insight.Conflict, kind, what="kind of contradiction")
     return frozenset({found}) if found else every - {insight.Conflict.CONTEXTUAL}
 
 
@@ -197,7 +197,7 @@ def _shaped(
 ) -> list[dict[str, Any]]:
     """Return contradictions as clients get them, with both sides."""
     every = list(some)
-    said = shapes.brief_insights(connection, [side for each in every for side in each.pair])
+    said = shapes.load_briefs(connection, [side for each in every for side in each.pair])
     return [
         {**asdict(each), "a": said.get(each.insight_a), "b": said.get(each.insight_b)}
         for each in every
@@ -224,12 +224,12 @@ async def triage(
     is only possible is shown nowhere else and has no effect. `kind` is one of those that are
     counted. Raises `UnknownProject`, `BadInput`.
     """
-    parameters.page(limit, 0, of="items")
+    parameters.check_page(limit, 0, of="items")
     project_id = await call.project_id(project)
     found = await contradictions(call, project, MOST)
     waits = await reviews(call, project, MOST)
 
-    possible = await call.records.read(lambda c: verdicts.proposed(c, project_id))
+    possible = await call.records.read(lambda c: verdicts.list_proposals(c, project_id))
     queue: list[tuple[str, Any]] = [(CONTRADICTION, each) for each in found["contradictions"]]
     queue += [(_PROPOSED[each.kind], each) for each in possible]
     queue += [(each["asks"], each) for each in waits["reviews"]]
@@ -259,7 +259,7 @@ async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
     come back. An earlier verdict is replaced, a person's or an agent's. After `open` the rules and
     the models decide again. Raises `NotFound`, `BadInput`.
     """
-    chosen = parameters.chosen(insight.PairChoice, verdict, what="verdict")
+    chosen = parameters.read_word(insight.PairChoice, verdict, what="verdict")
     now = call.clock.now()
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
@@ -275,7 +275,7 @@ async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
             verdicts.say(
                 connection, two, relation=relation, said=verdict, at=now, by=call.caller.by
             )
-        said = shapes.brief_insights(connection, two)
+        said = shapes.load_briefs(connection, two)
         sides = {"a": said.get(two[0]), "b": said.get(two[1])}
         return {"item": item, "verdict": verdict, **sides}, [compare_again(two, now)]
 
@@ -357,7 +357,7 @@ async def calibrate(
     ruling = call.ruling()
     model = call.model()
     await asyncio.to_thread(ruling.read)
-    known = await call.records.read(lambda c: verdicts.pairs(c, model))
+    known = await call.records.read(lambda c: verdicts.load_pairs(c, model))
     found = await asyncio.to_thread(partial(_suggested, known, ruling, only=domain))
     better = [each for each in found if not each.reason]
     changed: list[str] = []
@@ -439,8 +439,8 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
     (said,) = await _model(call).compare([(*pair, score)])
     is_open = found.relation is insight.Relation.RELATED
     final = rule.believed(said, *pair, lexicon=relations.lexicon) if said and is_open else found
-    names = sorted(insight.insight_id(insight.statement_hash(each)) for each in (one, other))
-    word = (await call.records.read(verdicts.words)).get((names[0], names[1]))
+    names = sorted(insight.insight_id(insight.hash_statement(each)) for each in (one, other))
+    word = (await call.records.read(verdicts.load_words)).get((names[0], names[1]))
     return {
         "one": one,
         "other": other,
@@ -455,7 +455,7 @@ async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
 async def judge_state(call: Call) -> dict[str, Any]:
     """Return how the judge is; nothing without a model beyond the rules."""
     judge = _model(call)
-    return await status.guarded(judge.describe()) if judge.is_there else {}
+    return await status.read_guarded(judge.describe()) if judge.is_there else {}
 
 
 def _model(call: Call) -> QuietJudge:

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api.shapes import brief_principle, fields_of
+from cortex_actors.api.shapes import fields_of, shape_brief
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.pipeline import selection
@@ -30,8 +30,8 @@ from cortex_actors.storage.pipeline import (
     reviews,
 )
 from cortex_actors.storage.pipeline.insight_lists import Named, find
-from cortex_actors.storage.pipeline.resolutions import standing
-from cortex_actors.storage.tables.columns import grouped
+from cortex_actors.storage.pipeline.resolutions import list_standing
+from cortex_actors.storage.tables.columns import group_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -81,7 +81,7 @@ async def standing_at(records: Records, path: str, line: int) -> Start:
 
     Raises `NotFound` where nothing is known of it.
     """
-    bullets = [bullet for at, _, bullet in await records.read(standing) if at == path]
+    bullets = [bullet for at, _, bullet in await records.read(list_standing) if at == path]
     ours = await asyncio.to_thread(_line_of_ours, path, line) if bullets else None
     if ours is not None:
         alike = {_likeness(_plain(ours), _plain(each.text)): each for each in reversed(bullets)}
@@ -92,7 +92,7 @@ async def standing_at(records: Records, path: str, line: int) -> Start:
             )
         name = alike[max(alike)].principle_id
         return await records.read(lambda c: _start(c, Named.PRINCIPLE, name))
-    found = await records.read(lambda c: insight_lists.at_line(c, path, line))
+    found = await records.read(lambda c: insight_lists.find_at_line(c, path, line))
     if not found:
         raise NotFound(
             f"nothing was learned from line {line} of {path}; what was is listed by: cortex"
@@ -115,9 +115,9 @@ def _line_of_ours(path: str, line: int) -> str | None:
 def load_history(connection: Connection, start: Start) -> dict[str, Any]:
     """Return the chain that something is a link of, as clients get it."""
     # Those texts, and all that say the same: text -> the insight for which it counts.
-    heads = insights.representatives(connection, start.insights)
+    heads = insights.load_representatives(connection, start.insights)
     whole = {*start.insights, *heads.values()}
-    heads |= insights.followers(connection, whole)
+    heads |= insights.load_followers(connection, whole)
     family = sorted({*whole, *heads})
     made = sorted({*start.principles, *principles.coming_of(connection, family)})
     owed = principles.load_derivations(connection, made)
@@ -128,25 +128,25 @@ def load_history(connection: Connection, start: Start) -> dict[str, Any]:
     named |= {each.insight_id for some in owed.values() for each in some}
     texts = insight_lists.by_ids(connection, sorted({*family, *named}))
     said = {name: each.content for name, each in texts.items()}
-    places = insight_lists.lines(connection, family)
+    places = insight_lists.load_lines(connection, family)
     clusters = contradictions.load_clusters(connection, family)
-    taken = insight_lists.taken_back(connection, _sources(family, made, places))
+    taken = insight_lists.load_revocations(connection, _sources(family, made, places))
     return {
         "asked": {"kind": start.kind, "id": start.name},
         "insights": _texts(texts, start.insights, heads=heads, family=family, places=places),
         "clusters": [
             {**asdict(each), "members": len(each.members), "ids": list(each.members)}
-            for each in contradictions.some(connection, set(clusters.values()))
+            for each in contradictions.get_clusters(connection, set(clusters.values()))
         ],
         "contradictions": [
             asdict(each) | {"said": {side: said.get(side, "") for side in each.pair}}
             for each in sorted(pairs.values(), key=lambda each: (each.detected_at, each.id))
         ],
-        "reviews": _by_time(reviews.of(connection, family)),
+        "reviews": _by_time(reviews.load_reviews(connection, family)),
         "approvals": _by_time(reviews.load_approvals(connection, made)),
         "revocations": [asdict(each) for each in taken],
         "principles": _principles(connection, owed, said, made=made),
-        "files": [asdict(each) for each in insight_lists.bullets(connection, made)],
+        "files": [asdict(each) for each in insight_lists.load_bullets(connection, made)],
     }
 
 
@@ -159,7 +159,7 @@ def _texts(
     places: Iterable[TextPlace],
 ) -> list[dict[str, Any]]:
     """Return texts with their places: those asked about first, then the most believed."""
-    lines = grouped((place.said_id, asdict(place)) for place in places)
+    lines = group_pairs((place.said_id, asdict(place)) for place in places)
     order = sorted(
         (texts[each] for each in family if each in texts),
         key=lambda each: (each.id not in first, -each.confidence, each.id),
@@ -186,7 +186,7 @@ def _principles(
     known = principles.by_ids(connection, made).values()
     return [
         {
-            **brief_principle(each),
+            **shape_brief(each),
             **fields_of(each, "origin", "created_at"),
             "made_of": [
                 fields_of(part, "weight", id="insight_id")
@@ -218,7 +218,7 @@ def _sources(
 async def in_files(bullets: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return those bullets that are in their files now: people remove sections, too."""
     there = await asyncio.to_thread(selection.sections, {each["path"] for each in bullets})
-    return [each for each in bullets if selection.says(there, each["path"], each["text"])]
+    return [each for each in bullets if selection.has_bullet(there, each["path"], each["text"])]
 
 
 def _start(connection: Connection, kind: Named, name: str) -> Start:

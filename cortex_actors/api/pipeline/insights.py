@@ -17,7 +17,7 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.pipeline.organiser import Supposed, Would
 from cortex_actors.rules import classification, promotion
-from cortex_actors.rules.classification import ClassifiedBy, Count, classify, grounds
+from cortex_actors.rules.classification import ClassifiedBy, Count, classify, find_grounds
 from cortex_actors.rules.promotion import (
     Evidence,
     Need,
@@ -69,24 +69,24 @@ _NOTHING, _ENOUGH = 0.0, 100.0
 def explain_insight(connection: Connection, insight_id: str, *, call: Call) -> dict[str, Any]:
     """Return an insight whole, and why it is what it is."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
-    whole = stored.representatives(connection, [insight_id]).get(insight_id)
-    same = sorted(stored.followers(connection, [insight_id]))
+    whole = stored.load_representatives(connection, [insight_id]).get(insight_id)
+    same = sorted(stored.load_followers(connection, [insight_id]))
     against = contradictions.of(connection, [insight_id]).get(insight_id, [])
     others = [*same, *([whole] if whole else []), *(_other(each, insight_id) for each in against)]
-    told = shapes.brief_insights(connection, others)
+    told = shapes.load_briefs(connection, others)
     standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
     made = principles.by_ids(connection, principles.coming_of(connection, [insight_id]))
     ranked = sorted(made.values(), key=lambda each: (-each.rank, each.id))
-    spoke = grounds(found.content, found.heading)
+    spoke = find_grounds(found.content, found.heading)
     return {
-        **shapes.whole_insight(connection, found),
+        **shapes.load_insight(connection, found),
         "represents": [told[each] for each in same],
         "represented_by": told[whole] if whole else None,
         "contradictions": [
             {**asdict(each), "other": told.get(_other(each, insight_id))} for each in against
         ],
         "cluster": _cluster(connection, insight_id),
-        "principles": [shapes.brief_principle(each) for each in ranked],
+        "principles": [shapes.shape_brief(each) for each in ranked],
         "why": {
             "category": _category(found, spoke.categories),
             "domain": [asdict(each) for each in spoke.domains],
@@ -260,22 +260,22 @@ async def insights(
 
     Raises `UnknownProject`, `BadInput`.
     """
-    parameters.page(limit, skip, of="insights")
+    parameters.check_page(limit, skip, of="insights")
     wanted = InsightFilter(
-        statuses=parameters.among(InsightStatus, status, shown=LIVE),
+        statuses=parameters.read_statuses(InsightStatus, status, shown=LIVE),
         project_id=await call.project_id(project),
-        category=parameters.chosen(Category, category, what="category"),
+        category=parameters.read_word(Category, category, what="category"),
         domain=domain,
-        kind=parameters.chosen(StatementKind, kind, what="kind"),
+        kind=parameters.read_word(StatementKind, kind, what="kind"),
         tag=tag,
-        least=parameters.number(least, name="the least confidence"),
+        least=parameters.read_number(least, name="the least confidence"),
         words=tuple(search.split()),
         path=path,
-        sort=parameters.chosen(InsightSort, sort, what="order") or InsightSort.SURE,
+        sort=parameters.read_word(InsightSort, sort, what="order") or InsightSort.SURE,
         limit=limit,
         skip=skip,
     )
-    return await call.records.read(lambda c: shapes.insights(c, wanted))
+    return await call.records.read(lambda c: shapes.list_insights(c, wanted))
 
 
 @operation("insights.show", http="GET /insights/{insight}")
@@ -303,7 +303,7 @@ async def promotions(
     (`ready`: nothing does). What is a principle already is left out otherwise. Of the live
     insights the most believed `CONSIDERED` are looked at. Raises `UnknownProject`, `BadInput`.
     """
-    parameters.page(limit, 0, of="insights")
+    parameters.check_page(limit, 0, of="insights")
     if reason not in {None, READY, *BLOCKS}:
         known = ", ".join([READY, *BLOCKS])
         raise BadInput(f"nothing is held up by {reason!r}; there are {known}")
@@ -336,7 +336,7 @@ async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
         rows = await call.embed([text, *classification.texts()])
     except CortexError:
         return []
-    return [asdict(each) for each in classification.nearest(rows[0], rows[1:])]
+    return [asdict(each) for each in classification.rank_categories(rows[0], rows[1:])]
 
 
 def shaped(connection: Connection, supposed: Supposed, *, call: Call) -> dict[str, Any]:
@@ -362,9 +362,9 @@ def shaped(connection: Connection, supposed: Supposed, *, call: Call) -> dict[st
         "together": [each for each in supposed.together if each != lead],
         **shapes.fields_of(supposed, "would", "replaces", compared="is_compared"),
         "reason": reason,
-        "same_as": None if supposed.same_as is None else shapes.brief_principle(supposed.same_as),
+        "same_as": None if supposed.same_as is None else shapes.shape_brief(supposed.same_as),
         "preview": _preview(connection, supposed, found, call=call),
-        "links": [shapes.link(e, made.id, linked) for e in supposed.links] if made else [],
+        "links": [shapes.shape_link(e, made.id, linked) for e in supposed.links] if made else [],
     }
 
 
@@ -377,8 +377,8 @@ def _preview(
         return None
     day, scales = today(connection, call.clock.now()), DecayScales.of(call.settings().organisation)
     return {
-        **shapes.principle_shape(made, evidence, {made.id: list(found.projects)}),
+        **shapes.shape_principle(made, evidence, {made.id: list(found.projects)}),
         "rank": evidence.rank(day, scales),
-        "why": shapes.ranked(made, evidence, now=day, scales=scales),
+        "why": shapes.explain_rank(made, evidence, now=day, scales=scales),
         "made_of": list(supposed.members),
     }

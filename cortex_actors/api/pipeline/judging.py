@@ -24,8 +24,8 @@ from cortex_actors.domain.insight import (
     Relation,
 )
 from cortex_actors.errors import BadInput, NotFound, NotYours, Refused
-from cortex_actors.rules.admission import noted
-from cortex_actors.rules.clustering import pair
+from cortex_actors.rules.admission import check_note
+from cortex_actors.rules.clustering import make_pair
 from cortex_actors.storage.pipeline import (
     contradictions,
     insight_evidence,
@@ -36,8 +36,8 @@ from cortex_actors.storage.pipeline import (
 from cortex_actors.storage.pipeline.verdicts import AgentWord, Handout, PairKind, PairWord
 from cortex_actors.storage.search.hits import load_sections
 from cortex_actors.text import terms
-from cortex_actors.text.hazards import wary
-from cortex_actors.text.sections import around, excerpt
+from cortex_actors.text.hazards import find_caution
+from cortex_actors.text.sections import find_around, make_excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -106,7 +106,7 @@ async def judge_next(
     which only the owner and sessions on the owner's machine read. Raises `BadInput`, `NotYours`.
     """
     who = call.caller.acting(agent, call.settings().memory.agent)
-    parameters.number(limit, 1, MOST, name="limit")
+    parameters.read_number(limit, 1, MOST, name="limit")
     if not (call.caller.is_owner or call.caller.is_session):
         return _told([], "Only sessions on the owner's machine judge instruction files.")
     now, settings = call.clock.now(), call.settings().judging
@@ -121,7 +121,7 @@ async def judge_next(
     near = None if owner is None else owner.id
 
     def look(connection: Connection) -> tuple[int, int, list[tuple[Handout, dict[str, Any]]]]:
-        held = verdicts.handed(connection, who)
+        held = verdicts.load_handed(connection, who)
         every = list_open(connection, call, who=who, near=near)
         fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
         has_effect = partial(_has_effect, connection, relations=ruling.relations())
@@ -134,7 +134,7 @@ async def judge_next(
 
     def note(connection: Connection) -> list[dict[str, Any]]:
         # Another session of the agent's may have been given one meanwhile.
-        held = verdicts.handed(connection, who)
+        held = verdicts.load_handed(connection, who)
         mine = [e for e in some if e[0].item not in held or held[e[0].item].at <= now - REST]
         verdicts.hand_out(connection, [each for each, _ in mine], since=now - REST)
         return [told for _, told in mine]
@@ -166,15 +166,15 @@ def list_open(connection: Connection, call: Call, *, who: str, near: str | None)
     come before all others.
     """
     at = call.clock.now()
-    closed = verdicts.judged(connection)
-    ours = set() if near is None else set(insights.ids_of(connection, near))
+    closed = verdicts.load_judged(connection)
+    ours = set() if near is None else set(insights.list_ids(connection, near))
     found: dict[PairKind, list[Handout]] = {kind: [] for kind in _QUESTIONS}
-    for each in verdicts.proposed(connection):
+    for each in verdicts.list_proposals(connection):
         kind = PairKind(each.kind)
         found[kind].append(Handout(each.id, who, kind, *each.pair, at))
     for offer in list_offers(connection, call):
         for other in offer.others:
-            two = pair(offer.insight.id, other)
+            two = make_pair(offer.insight.id, other)
             name = verdicts.proposal_id(PairKind.OFFER, two)
             found[PairKind.OFFER].append(Handout(name, who, PairKind.OFFER, *two, at))
     # Two texts are one question: an offer of two near duplicates is not asked as both.
@@ -197,7 +197,7 @@ def _has_effect(connection: Connection, found: Handout, *, relations: Relations)
     """
     if found.kind is not PairKind.DUPLICATE:
         return True
-    texts = insight_evidence.by_id(connection, found.pair)
+    texts = insight_evidence.load_texts(connection, found.pair)
     same = Judgement(Relation.SAME, Decider.AGENT, "supposed")
     left, right = (texts[each] for each in found.pair)
     return relations.answered(left, right, same).relation is Relation.SAME
@@ -242,16 +242,16 @@ def _sides(connection: Connection, two: Pair) -> list[dict[str, Any]]:
     found = []
     for name, place in places.items():
         text, heading = known[name].content, place.heading or ""
-        if any(map(wary, (text, heading, place.path, place.project))):
+        if any(map(find_caution, (text, heading, place.path, place.project))):
             continue
-        near = around(sections.get(place.fragment_id, ()), place.spot)
-        near = [each for each in near if not wary(each.text)]
+        near = find_around(sections.get(place.fragment_id, ()), place.spot)
+        near = [each for each in near if not find_caution(each.text)]
         found.append(
             {
                 "text": text,
                 **shapes.fields_of(place, "project", "path", "scope", line="line_start"),
                 "heading": heading,
-                "around": excerpt(near, {}, question="")["text"] if len(near) > 1 else "",
+                "around": make_excerpt(near, {}, question="")["text"] if len(near) > 1 else "",
             }
         )
     return found
@@ -269,13 +269,13 @@ async def judge_answer(
     verdict of the day.
     """
     who = call.caller.acting(agent, call.settings().memory.agent)
-    chosen = terms.word(AgentVerdict, verdict, name="verdict")
-    why, now, most = noted(reason), call.clock.now(), call.settings().judging.agent_verdicts
-    if why is not None and (sign := wary(why)) is not None:  # others will read it
+    chosen = terms.parse_word(AgentVerdict, verdict, name="verdict")
+    why, now, most = check_note(reason), call.clock.now(), call.settings().judging.agent_verdicts
+    if why is not None and (sign := find_caution(why)) is not None:  # others will read it
         raise Refused(f"cannot keep the reason for {id}: {sign}; say it in other words")
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
-        held = [e for e in verdicts.given(connection, id) if e.undone_at is None] if id else []
+        held = [e for e in verdicts.list_given(connection, id) if e.undone_at is None] if id else []
         if held and (held[0].item, held[0].agent, held[0].said) == (id, who, chosen):
             item, said = id, []  # a call that is repeated changes nothing
         elif chosen is AgentVerdict.OPEN:
@@ -302,7 +302,7 @@ def _handed(connection: Connection, name: str, *, who: str) -> Handout:
 
     Raises `Refused` for one that was decided meanwhile, `NotFound`.
     """
-    held = verdicts.handed(connection, who)
+    held = verdicts.load_handed(connection, who)
     meant = [each for item, each in held.items() if name and item.startswith(name)]
     if len(meant) == 1:
         return meant[0]
@@ -318,7 +318,7 @@ def _handed(connection: Connection, name: str, *, who: str) -> Handout:
 
 def _require_undecided(connection: Connection, name: str, *, two: Pair) -> None:
     """Raise `Refused` for a pair about which a person or an agent has decided."""
-    word = verdicts.words(connection).get(two)
+    word = verdicts.load_words(connection).get(two)
     if word is not None:
         by = "a person" if word.decider is Decider.PERSON else word.by
         message = f"cannot judge {name}: {by} decided at {iso(word.at)}: {word.said}"
@@ -359,12 +359,12 @@ async def judge_list(call: Call, limit: int = 20, *, skip: int = 0) -> dict[str,
 
     What was taken back is listed, too, with who did that. Raises `BadInput`.
     """
-    parameters.page(limit, skip, of="verdicts")
+    parameters.check_page(limit, skip, of="verdicts")
 
     def look(connection: Connection) -> dict[str, Any]:
-        some = verdicts.given(connection, limit=limit, skip=skip)
-        texts = shapes.brief_insights(connection, [side for each in some for side in each.pair])
-        people = verdicts.of_people(connection)
+        some = verdicts.list_given(connection, limit=limit, skip=skip)
+        texts = shapes.load_briefs(connection, [side for each in some for side in each.pair])
+        people = verdicts.load_of_people(connection)
         return {
             "total": verdicts.count_given(connection),
             "today": verdicts.count_given(connection, call.clock.now() // DAY * DAY),
@@ -391,8 +391,8 @@ def _effect(connection: Connection, given: AgentWord, *, people: Mapping[Pair, P
         return f"a person decided: {people[given.pair].said}"
     if given.said in {AgentVerdict.APART, AgentVerdict.UNSURE}:
         return _EFFECTS[given.said]
-    heads = insights.representatives(connection, given.pair)
-    two = pair(*(heads.get(each, each) for each in given.pair))
+    heads = insights.load_representatives(connection, given.pair)
+    two = make_pair(*(heads.get(each, each) for each in given.pair))
     if given.said is AgentVerdict.CONTRADICT:
         found = contradictions.one(connection, contradictions.id_of(*two))
         held = "no effect: by the rules and their places both hold"

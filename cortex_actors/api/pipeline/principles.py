@@ -55,16 +55,16 @@ async def principles(
     `least` is the least rank, `search` words that all occur, `domain` may be `none`, `project`
     says what it was made of. Raises `UnknownProject`, `BadInput`.
     """
-    parameters.page(limit, skip, of="principles")
+    parameters.check_page(limit, skip, of="principles")
     wanted = principle_lists.PrincipleFilter(
-        statuses=parameters.among(PrincipleStatus, status, shown=principle_lists.GIVEN),
+        statuses=parameters.read_statuses(PrincipleStatus, status, shown=principle_lists.GIVEN),
         project_id=await call.project_id(project),
-        category=parameters.chosen(PrincipleCategory, category, what="category"),
+        category=parameters.read_word(PrincipleCategory, category, what="category"),
         domain=domain,
         tag=tag,
-        least=parameters.number(least, name="the least rank"),
+        least=parameters.read_number(least, name="the least rank"),
         words=tuple(search.split()),
-        sort=parameters.chosen(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
+        sort=parameters.read_word(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
     )
     found = await call.records.read(lambda c: shapes.page(c, wanted, limit=limit, skip=skip))
     written = await provenance.in_files(found.pop("written"))
@@ -84,7 +84,7 @@ async def principle(call: Call, principle: str) -> dict[str, Any]:
 
     def look(connection: Connection) -> dict[str, Any]:
         name = find(connection, Named.PRINCIPLE, principle)
-        return shapes.whole_principle(connection, name, now=now, scales=scales)
+        return shapes.load_principle(connection, name, now=now, scales=scales)
 
     found = await call.records.read(look)
     return {**found, "files": await provenance.in_files(found["files"])}
@@ -137,21 +137,21 @@ async def links(
     a link, `least` its least strength, `status` that of both ends, `limit` how many principles.
     Raises `NotFound`, `BadInput`.
     """
-    parameters.page(limit, 0, of="principles")
-    chosen = parameters.chosen(LinkType, kind, what="link")
+    parameters.check_page(limit, 0, of="principles")
+    chosen = parameters.read_word(LinkType, kind, what="link")
     kinds = frozenset(LinkType) if chosen is None else frozenset({chosen})
     ways = frozenset({LinkType.GENERALIZES, LinkType.SPECIALIZES})  # one type, from both ends
     kinds = kinds if kinds.isdisjoint(ways) else kinds | ways
     wanted = principle_lists.LinkFilter(
         kinds=kinds,
-        least=parameters.number(least, name="the least strength") or 0.0,
-        statuses=parameters.among(PrincipleStatus, status, shown=principle_lists.GIVEN),
+        least=parameters.read_number(least, name="the least strength") or 0.0,
+        statuses=parameters.read_statuses(PrincipleStatus, status, shown=principle_lists.GIVEN),
         limit=limit,
     )
 
     def look(connection: Connection) -> dict[str, Any]:
         if principle is None:
-            return _shaped(connection, principle_lists.overview(connection, wanted))
+            return _shaped(connection, principle_lists.load_overview(connection, wanted))
         name = find(connection, Named.PRINCIPLE, principle)
         return _shaped(connection, principle_lists.around(connection, name, wanted), asked=name)
 
@@ -167,7 +167,7 @@ def _shaped(
         "principle": asked,
         "total": found.total,
         "principles": [
-            shapes.brief_principle(known[each]) | shapes.fields_of(known[each], "domains")
+            shapes.shape_brief(known[each]) | shapes.fields_of(known[each], "domains")
             for each in found.ids
         ],
         # Told from the principle that was asked for, where it is one of the ends.

@@ -13,14 +13,14 @@ from cortex_actors.clock import ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Granularity, Insight, InsightStatus
-from cortex_actors.domain.principle import Derivation, PrincipleStatus, of_insight
+from cortex_actors.domain.principle import Derivation, PrincipleStatus, derive_id
 from cortex_actors.domain.project import Approval, Decision, DecisionWay, Review, SourceKind
 from cortex_actors.errors import Refused
 from cortex_actors.pipeline.organiser import Organiser
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.rules import promotion
-from cortex_actors.rules.admission import noted
-from cortex_actors.rules.clustering import pair
+from cortex_actors.rules.admission import check_note
+from cortex_actors.rules.clustering import make_pair
 from cortex_actors.rules.promotion import Need, PromotionStanding, Requirement
 from cortex_actors.rules.standalone import standalone
 from cortex_actors.storage import insight_records
@@ -67,7 +67,7 @@ def listed(
     unwritten = [] if is_free else _unwritten(connection, project_id)
     rows = [*((Offered(e, str(e.review)), USE) for e in held), *((e, PROMOTION) for e in ready)]
     page = rows[skip : skip + limit]
-    said = insight_lists.lines(connection, [each.insight.id for each, _ in page])
+    said = insight_lists.load_lines(connection, [each.insight.id for each, _ in page])
     rest = max(0, skip - len(rows))
     more = unwritten[rest : rest + limit - len(page)]
     return {
@@ -79,7 +79,7 @@ def listed(
         **_decisions(connection),
         "reviews": [
             {
-                **shapes.whole_insight(connection, each.insight),
+                **shapes.load_insight(connection, each.insight),
                 "asks": asks,
                 "because": each.because,
                 "others": _others(connection, each),
@@ -101,8 +101,8 @@ def decided(
 
     Of a text that was let become a principle it is the text, not the principle, too.
     """
-    found: list[Review | Approval] = [*stored.listed(connection, decision)]
-    texts = {of_insight(each.insight_id) for each in found if isinstance(each, Review)}
+    found: list[Review | Approval] = [*stored.list_reviews(connection, decision)]
+    texts = {derive_id(each.insight_id) for each in found if isinstance(each, Review)}
     found += [
         each
         for each in stored.list_approvals(connection, decision)
@@ -110,15 +110,15 @@ def decided(
     ]
     ours = None
     if project_id is not None:
-        ours = {*insights.ids_of(connection, project_id), *_said_in(connection, project_id)}
-    every = principles.ids(connection)
+        ours = {*insights.list_ids(connection, project_id), *_said_in(connection, project_id)}
+    every = principles.list_ids(connection)
     known = {_name(each) for each in found if isinstance(each, Review)}.union(every)
     some = [each for each in found if _name(each) in (known if ours is None else known & ours)]
     page = sorted(some, key=lambda each: (-each.at, _name(each)))[skip : skip + limit]
     names = [_name(each) for each in page]
     shown = {each["id"]: each for each in _whole(connection, names)}
     for each in insight_lists.by_ids(connection, names).values():
-        shown[each.id] = shapes.whole_insight(connection, each)
+        shown[each.id] = shapes.load_insight(connection, each)
     return {
         "status": str(decision),
         "total": len(some),
@@ -131,7 +131,7 @@ def principle(connection: Connection, principle_id: str, *, call: Call) -> dict[
     """Return one principle, whether it waits to be written, and where it comes from."""
     said = stored.load_approvals(connection, [principle_id]).get(principle_id)
     is_free = call.settings().resolution.unapproved
-    asks = not is_free and principle_id in principles.unapproved(connection)
+    asks = not is_free and principle_id in principles.list_unapproved(connection)
     made_of = principles.load_derivations(connection, [principle_id]).get(principle_id, [])
     return {
         **_whole(connection, [principle_id])[0],
@@ -148,7 +148,7 @@ def principle(connection: Connection, principle_id: str, *, call: Call) -> dict[
 def whole_review(connection: Connection, insight_id: str, *, call: Call) -> dict[str, Any]:
     """Return one text, what there is to decide about it, and where it comes from."""
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
-    said = stored.of(connection, [insight_id]).get(insight_id)
+    said = stored.load_reviews(connection, [insight_id]).get(insight_id)
     asks, offered = None, None
     if said is None or said.decision is not Decision.REJECTED:
         if found.status is InsightStatus.PENDING_REVIEW:
@@ -158,7 +158,7 @@ def whole_review(connection: Connection, insight_id: str, *, call: Call) -> dict
             offered = next((each for each in ready if each.insight.id == insight_id), None)
             asks = PROMOTION if offered else None
     return {
-        **shapes.whole_insight(connection, found),
+        **shapes.load_insight(connection, found),
         "asks": asks,
         "because": offered.because if offered else None,
         "others": _others(connection, offered) if offered else [],
@@ -179,7 +179,7 @@ def refusal_of(connection: Connection, insight_id: str, decision: Decision) -> s
                 f"cortex projects revoke {made[0]}"
             )
         return None
-    head = insights.representatives(connection, [insight_id]).get(insight_id)
+    head = insights.load_representatives(connection, [insight_id]).get(insight_id)
     if head is not None:
         return f"{insight_id} counts for {head}, which says the same: decide about that one"
     found = insight_lists.by_ids(connection, [insight_id])[insight_id]
@@ -190,14 +190,14 @@ def refusal_of(connection: Connection, insight_id: str, decision: Decision) -> s
             f"something speaks against {insight_id}; decide that first: cortex contradictions, "
             f"cortex insights --explain {insight_id}"
         )
-    if insight_id in insights.private_ids(connection, [insight_id]) and not found.review:
+    if insight_id in insights.filter_private(connection, [insight_id]) and not found.review:
         return f"only one person's own file says {insight_id}: it stays in its project"
     return None
 
 
 def _unwritten(connection: Connection, project_id: str | None) -> list[str]:
     """Return the principles that wait to be written, best ranked first."""
-    waits = principles.unapproved(connection)
+    waits = principles.list_unapproved(connection)
     if project_id is None:
         return waits
     ours = _said_in(connection, project_id)
@@ -208,7 +208,7 @@ def _said_in(connection: Connection, project_id: str) -> set[str]:
     """Return the principles that a project says."""
     every = frozenset(PrincipleStatus)
     return set(
-        principle_lists.listed(
+        principle_lists.list_ids(
             connection, principle_lists.PrincipleFilter(every, project_id=project_id)
         )
     )
@@ -218,7 +218,7 @@ def _whole(connection: Connection, principle_ids: Sequence[str]) -> list[dict[st
     """Return principles as they are listed here: with the places that say them."""
     made_of = principles.load_derivations(connection, principle_ids)
     ids = [each.insight_id for some in made_of.values() for each in some]
-    told = shapes.brief_insights(connection, ids)
+    told = shapes.load_briefs(connection, ids)
     return [
         {
             **each,
@@ -228,7 +228,7 @@ def _whole(connection: Connection, principle_ids: Sequence[str]) -> list[dict[st
                 for place in told.get(owed.insight_id, {}).get("sources", ())
             ],
         }
-        for each in shapes.shaped(connection, principle_ids)
+        for each in shapes.load_principles(connection, principle_ids)
     ]
 
 
@@ -236,13 +236,13 @@ def _places(connection: Connection, insight_ids: Sequence[str]) -> list[dict[str
     """Return the places where files say texts, or said them."""
     return [
         shapes.fields_of(line, "project", "path", "line_start", "trust", "first_at", "withdrawn_at")
-        for line in insight_lists.lines(connection, insight_ids)
+        for line in insight_lists.load_lines(connection, insight_ids)
     ]
 
 
 def _others(connection: Connection, offered: Offered) -> list[dict[str, Any]]:
     """Return the texts of other projects that an offer is made of, too."""
-    told = shapes.brief_insights(connection, offered.others)
+    told = shapes.load_briefs(connection, offered.others)
     return [told[each] for each in offered.others if each in told]
 
 
@@ -252,7 +252,7 @@ def _held(connection: Connection, project_id: str | None) -> list[Insight]:
     every = insight_lists.listed(
         connection, InsightFilter(statuses=some, project_id=project_id, limit=CONSIDERED)
     )
-    rejected = stored.of(connection, [each.id for each in every])
+    rejected = stored.load_reviews(connection, [each.id for each in every])
     return [each for each in every if each.id not in rejected]
 
 
@@ -280,7 +280,7 @@ def list_offers(
     """
     now, thresholds = call.clock.now(), call.ruling().promotion
     pairs = insight_evidence.list_agreements(connection)
-    shared = insight_evidence.of_several(connection)
+    shared = insight_evidence.load_shared(connection)
     ids = [*sorted(shared), *dict.fromkeys(each for pair in pairs for each in pair)][:CONSIDERED]
     some = insight_lists.by_ids(connection, ids)
     active = frozenset({InsightStatus.ACTIVE})
@@ -303,10 +303,10 @@ def list_offers(
     # What is near one of these is not offered with a third, either: it would be asked about twice.
     spoken = {each for pair in pairs if not decided.isdisjoint(pair) for each in pair}
     found += _near(some, [pair for pair in pairs if (alone - spoken).issuperset(pair)])
-    found = _with_words(found, verdicts.words(connection))
+    found = _with_words(found, verdicts.load_words(connection))
     if project_id is None:
         return found
-    ours = set(insights.ids_of(connection, project_id))
+    ours = set(insights.list_ids(connection, project_id))
     return [each for each in found if not ours.isdisjoint((each.insight.id, *each.others))]
 
 
@@ -316,7 +316,7 @@ def _with_words(
     """Return offers with the agents that found two of their texts to say the same."""
     more = []
     for each in found:
-        two = [words.get(pair(each.insight.id, other)) for other in each.others]
+        two = [words.get(make_pair(each.insight.id, other)) for other in each.others]
         who = sorted({word.by for word in two if word is not None and word.said == "same"})
         said = f"; {', '.join(who)} found that they say the same" if who else ""
         more.append(replace(each, because=each.because + said))
@@ -396,7 +396,7 @@ def _decisions(connection: Connection) -> dict[str, int]:
     """Return how many texts were decided about, by what was said; each counts once."""
     return {
         str(decision): len(
-            {of_insight(each.insight_id) for each in stored.listed(connection, decision)}
+            {derive_id(each.insight_id) for each in stored.list_reviews(connection, decision)}
             | {each.principle_id for each in stored.list_approvals(connection, decision)}
         )
         for decision in Decision
@@ -428,13 +428,13 @@ async def reviews(
     with an approval, then principles that are not written into files without one. `status` is
     waiting, approved or rejected. Raises `UnknownProject`, `BadInput`.
     """
-    parameters.page(limit, skip, of="reviews")
+    parameters.check_page(limit, skip, of="reviews")
     project_id = await call.project_id(project)
     if status == WAITING:
         return await call.records.read(
             lambda c: listed(c, call, project_id=project_id, limit=limit, skip=skip)
         )
-    decision = parameters.chosen(Decision, status, what="state of a review") or Decision.APPROVED
+    decision = parameters.read_word(Decision, status, what="state of a review") or Decision.APPROVED
     return await call.records.read(
         lambda c: decided(c, decision, project_id, limit=limit, skip=skip)
     )
@@ -498,7 +498,7 @@ async def _decide_review(
     call: Call, name: str, decision: Decision, note: str | None
 ) -> dict[str, Any]:
     """Write a decision down, in place of an earlier one, and have it followed."""
-    note = noted(note)
+    note = check_note(note)
     now = call.clock.now()
     if _is_principle(name):
         return await _decide_principle(call, name, decision, note, now=now)
@@ -513,12 +513,12 @@ async def _decide_review(
             stored.withdraw(connection, whole)
         else:
             stored.decide(connection, Review(whole, decision, now, note))
-            said = _approval(of_insight(whole), decision, now, note)
+            said = _approval(derive_id(whole), decision, now, note)
             if decision is Decision.APPROVED:
                 stored.decide_approval(connection, said)
             else:
                 stored.end_approvals(connection, [said.principle_id], at=now)
-        insight_records.looked_at(connection, whole, now)
+        insight_records.end_alerts_of(connection, whole, now)
         done = event.AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
         return whole_review(connection, whole, call=call), [(topics.ACCUMULATION_COMPLETE, done)]
 
@@ -532,7 +532,7 @@ async def _decide_principle(
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         whole = find(connection, Named.PRINCIPLE, name)
-        if stored.principles(connection, [whole]):
+        if stored.load_revoked_principles(connection, [whole]):
             raise Refused(
                 f"{whole} was taken back; lift that with: cortex projects revoke --undo {whole}"
             )
@@ -540,7 +540,7 @@ async def _decide_principle(
         done = event.OrganisationComplete(f"run_{ulid(now)}", (whole,))
         said: list[Said] = [(topics.ORGANISATION_COMPLETE, done)]
         if decision is Decision.REJECTED:
-            written = resolutions.standing(connection, [whole])
+            written = resolutions.list_standing(connection, [whole])
             for path, agent in sorted({(path, agent) for path, agent, _ in written}):
                 again = event.ResolutionRequested(path, agent, refresh=True)
                 said.append((topics.RESOLUTION_REQUESTED, again))

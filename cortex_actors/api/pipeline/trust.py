@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api import status
-from cortex_actors.api.parameters import chosen
+from cortex_actors.api.parameters import read_word
 from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.api.shapes import all_fields, fields_of
 from cortex_actors.clock import ulid
@@ -29,7 +29,7 @@ from cortex_actors.domain.principle import (
     ResolutionWish,
     Resolved,
     Unwritten,
-    of_insight,
+    derive_id,
 )
 from cortex_actors.domain.project import (
     Approval,
@@ -43,7 +43,7 @@ from cortex_actors.errors import BadInput, FolderMissing, NotFound, UnknownProje
 from cortex_actors.pipeline import reading, selection
 from cortex_actors.pipeline.resolver import Resolver
 from cortex_actors.render import section
-from cortex_actors.rules.admission import noted
+from cortex_actors.rules.admission import check_note
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import insights, principles, resolutions, reviews, revoking
 from cortex_actors.storage.pipeline.insight_lists import Named, by_ids, find
@@ -98,7 +98,7 @@ def source_of(connection: Connection, word: str, place: str | None) -> Source:
         if word.lower().startswith(prefix):
             key = find(connection, prefix, word)
             return Source(kind, key, key)
-    every = projects.ever(connection)
+    every = projects.list_ever(connection)
     if place is not None:
         whole = next((each for each in every if each.root == place), None)
         if whole is not None:
@@ -138,8 +138,8 @@ def take(
     lost = {each.key for each in begun if each.kind is SourceKind.PRINCIPLE}
     lost |= {name for name, _ in did.principles}
     gone = did.gone | {each.key for each in begun if each.kind is SourceKind.INSIGHT}
-    reviews.end_approvals(connection, lost | {of_insight(each) for each in gone}, at=at)
-    files = {(path, agent) for path, agent, _ in resolutions.standing(connection, lost)}
+    reviews.end_approvals(connection, lost | {derive_id(each) for each in gone}, at=at)
+    files = {(path, agent) for path, agent, _ in resolutions.list_standing(connection, lost)}
     return Effect(begun, did, lost, sorted(each for each in files if each[0] in there))
 
 
@@ -163,7 +163,7 @@ def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, An
 
 def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
     """Return everything that is taken back, newest first, and what of it files still have."""
-    names = projects.names(connection)
+    names = projects.load_names(connection)
     keys = [each.key for each in reviews.standing(connection)]
     texts = {each.id: each.content for each in by_ids(connection, keys).values()}
     texts |= {each.id: each.content for each in principles.by_ids(connection, keys).values()}
@@ -184,7 +184,7 @@ def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
                 # None where it was written, or is about to be.
                 "reason": getattr(resolutions.find(connection, path, agent), "reason", None),
             }
-            for path, agent, text in revoking.left_over(connection)
+            for path, agent, text in revoking.list_left_over(connection)
             if path in sections
         ],
     }
@@ -209,8 +209,8 @@ def _checkouts(connection: Connection, wanted: Source) -> list[str]:
     """Return the roots of other projects that are checkouts of the same repository."""
     if wanted.kind is not SourceKind.PROJECT:
         return []
-    every = projects.ever(connection)
-    origins = projects.located(connection, [each.id for each in every])
+    every = projects.list_ever(connection)
+    origins = projects.load_origins(connection, [each.id for each in every])
     mine = origins.get(wanted.key)
     return [
         each.root
@@ -235,7 +235,7 @@ async def revoke(
     whatever its project opted for. A dry run changes nothing. Raises `NotFound`,
     `BadInput`.
     """
-    note = noted(note)
+    note = check_note(note)
     place, at = await _place(source), call.clock.now()
     run, least = projects.PipelineRun.at(KIND, at), call.ruling().promotion.projects
     there = await _sections(call)
@@ -244,7 +244,7 @@ async def revoke(
         wanted = source_of(connection, source, place)
         some = [wanted]
         if same and wanted.kind is SourceKind.INSIGHT:
-            others = sorted(insights.followers(connection, [wanted.key]))
+            others = sorted(insights.load_followers(connection, [wanted.key]))
             some += [Source(SourceKind.INSIGHT, each, each) for each in others]
         effect = take(connection, some, there=there, at=at, least=least, note=note)
         answer = told(connection, wanted, effect)
@@ -330,7 +330,7 @@ def _read_again(connection: Connection, run_id: str, wanted: Source) -> Iterator
     if wanted.kind is SourceKind.PRINCIPLE:
         yield topics.ORGANISATION_COMPLETE, event.OrganisationComplete(run_id, (wanted.key,))
     elif wanted.kind is SourceKind.INSIGHT:
-        for path in revoking.read_again(connection, wanted.key):
+        for path in revoking.forget_files(connection, wanted.key):
             project = innermost(followed, path)
             if project is not None:
                 yield topics.FILE_CHANGED, event.FileChanged(project.id, path)
@@ -383,7 +383,7 @@ async def resolve(
         dry_run=dry_run,
         create=create,
         adopt=adopt,
-        edits=chosen(Edits, edited, what="way to deal with edits"),
+        edits=read_word(Edits, edited, what="way to deal with edits"),
         metadata=metadata,
         text_only=text_only or has_no_file,
     )
@@ -472,7 +472,7 @@ async def _wishes(
     Raises `FolderMissing` where the only one that is meant is gone.
     """
     if path is None:
-        followed = await call.records.read(projects.written)
+        followed = await call.records.read(projects.list_written)
         gone = await asyncio.to_thread(_gone, followed)
         left = [Unwritten(each.root, wish.agent or "", str(_folder_missing(each))) for each in gone]
         return [replace(wish, path=each.root) for each in followed if each not in gone], left
@@ -505,7 +505,7 @@ async def _target(call: Call, path: str) -> tuple[Project, str]:
 
 def _only(connection: Connection, project: Project) -> str:
     """Return the one file of a project that has a section of ours; raises `BadInput`."""
-    known = resolutions.resolved_of_project(connection, project.id)
+    known = resolutions.load_of_project(connection, project.id)
     paths = sorted({path for (path, _), each in known.items() if each.section})
     if len(paths) == 1:
         return paths[0]

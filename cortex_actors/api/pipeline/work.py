@@ -13,14 +13,14 @@ from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, Said, operation
 from cortex_actors.clock import ulid
 from cortex_actors.domain import event
-from cortex_actors.domain.project import Project, SourceKind, around
+from cortex_actors.domain.project import Project, SourceKind, find_around
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.files.repository import origin
 from cortex_actors.pipeline.accumulator import NAMED
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import projects as stored
 from cortex_actors.storage.pipeline import insight_lists, insights, reviews
-from cortex_actors.watching.sweep import own_files as own_paths
+from cortex_actors.watching.sweep import find_own_files as own_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,7 +38,7 @@ async def add_project(call: Call, path: str) -> dict[str, Any]:
     Following a project again is fine, and mends whatever kept it from being watched. Raises
     `BadInput` for a path that is no folder, or one that holds much more than a project.
     """
-    root = await asyncio.to_thread(status.root, path)
+    root = await asyncio.to_thread(status.resolve_root, path)
     project = Project.at(root, call.clock.now())
     origins = {project.id: await asyncio.to_thread(origin, root)}
 
@@ -60,7 +60,7 @@ async def own_files(call: Call) -> dict[str, Any]:
     """
 
     def look(connection: Connection) -> bool | None:
-        ever = any(each.id == project.id for each in stored.ever(connection))
+        ever = any(each.id == project.id for each in stored.list_ever(connection))
         followed = any(each.id == project.id for each in stored.followed(connection))
         return followed if ever else None
 
@@ -111,7 +111,7 @@ async def projects(call: Call) -> dict[str, Any]:
 
     `left_out` are the files in which another tool keeps lines up to date, which are not read.
     """
-    found = await call.records.read(status.projects)
+    found = await call.records.read(status.list_projects)
     modes = call.watching()["modes"]
     rows = [{**each, "watch_mode": modes.get(each["id"])} for each in found["projects"]]
     return {**found, "projects": rows}
@@ -127,7 +127,7 @@ async def project_files(call: Call, project: str) -> dict[str, Any]:
     found = await call.project(project)
 
     def look(connection: Connection) -> dict[str, Any]:
-        said, others = stored.places(connection, found.id), stored.left_out(connection)
+        said, others = stored.count_places(connection, found.id), stored.count_left_out(connection)
         rows = [
             {"statements": said.get(path, 0), "left_out": others.get(path, 0)}
             | shapes.fields_of(state, "path", "error")
@@ -156,7 +156,7 @@ async def rescan(call: Call, folder: str) -> dict[str, Any]:
     if root is None:
         raise BadInput(f"there can be no folder {folder!r}; give an absolute path in UTF-8")
     followed = await call.records.read(stored.followed)
-    found = around(followed, root)
+    found = find_around(followed, root)
     events = await call.bus.publish_all(
         [(topics.SCAN_REQUESTED, event.ScanRequested(each.id)) for each in found], source=SOURCE
     )
@@ -196,10 +196,10 @@ async def runs(
     )
 
     def look(connection: Connection) -> dict[str, Any]:
-        kinds, names = stored.kinds(connection), stored.names(connection)
+        kinds, names = stored.list_kinds(connection), stored.load_names(connection)
         if kind is not None and kinds and kind not in kinds:
             raise NotFound(f"there is no run of {kind}; there are runs of {', '.join(kinds)}")
-        found = stored.listed(connection, wanted)
+        found = stored.list_runs(connection, wanted)
         told = [{**asdict(each), "project": names.get(each.project_id or "")} for each in found]
         return {"kinds": kinds, "runs": told}
 
@@ -239,7 +239,7 @@ async def _commit(call: Call, work: Callable[[Connection], T], topic: str, proje
     run_id = f"run_{ulid(call.clock.now())}"
 
     def unit(connection: Connection) -> tuple[T, list[Said]]:
-        given, ids = work(connection), sorted(insights.ids_of(connection, project_id))
+        given, ids = work(connection), sorted(insights.list_ids(connection, project_id))
         said: list[Said] = [(topic, event.Ids((project_id,)))]
         for some in event.parts(ids, NAMED):
             done = event.AccumulationComplete(run_id, project_id, some)
@@ -262,7 +262,7 @@ async def fragments(
 
     Raises `UnknownProject`, `BadInput`.
     """
-    parameters.page(limit, skip, of="fragments")
+    parameters.check_page(limit, skip, of="fragments")
     project_id = await call.project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:

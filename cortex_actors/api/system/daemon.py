@@ -48,15 +48,15 @@ async def status(call: Call) -> dict[str, Any]:
     While the ledger restarts, the numbers are left out.
     """
     ledger, model, index, failing, (moving, judge, read, *doors), kept = await asyncio.gather(
-        states.guarded(_counts(call)),
-        states.guarded(embedder(call)),
-        states.guarded(call.actors.vectors.within(SOON).ask(Vectors.describe)),
-        states.guarded(call.actors.scheduler.within(SOON).ask(Scheduler.describe)),
+        states.read_guarded(_counts(call)),
+        states.read_guarded(embedder(call)),
+        states.read_guarded(call.actors.vectors.within(SOON).ask(Vectors.describe)),
+        states.read_guarded(call.actors.scheduler.within(SOON).ask(Scheduler.describe)),
         _aside(call),
         _kept(call),
     )
     stores, door = doors
-    reasons = states.reasons(ledger, model, index, uptime=_uptime(call))
+    reasons = states.list_reasons(ledger, model, index, uptime=_uptime(call))
     # Of the trial's job its last trial tells.
     failed = {job: why for job, why in failing.items() if job != JOB}
     reasons += states.reasons_beside(failed, judge=judge, accesses=read, stores=stores, door=door)
@@ -65,7 +65,7 @@ async def status(call: Call) -> dict[str, Any]:
     return {
         "state": "degraded" if reasons else "running",
         "reasons": reasons,
-        "findings": states.findings(ledger.get("alerts", ())),
+        "findings": states.list_findings(ledger.get("alerts", ())),
         "version": __version__,
         "pid": os.getpid(),
         "home": str(call.home.root),
@@ -96,7 +96,7 @@ async def tree(call: Call) -> dict[str, Any]:
 @operation("debug.topics", http="GET /topics")
 async def topics(call: Call) -> dict[str, Any]:
     """Return the catalogue of topics."""
-    return {"topics": [states.topic(each) for each in catalogue.TOPICS]}
+    return {"topics": [states.shape_topic(each) for each in catalogue.TOPICS]}
 
 
 @operation("debug.actor", http="GET /actors/{name}", sessions=False)
@@ -155,7 +155,7 @@ async def _counts(call: Call) -> dict[str, Any]:
     soon = call.records.within(SOON)
     there = await asyncio.to_thread(selection.sections, await soon.read(resolutions.paths))
     model = call.model()
-    found = await soon.read(lambda c: states.counts(c, model=model, sections=there))
+    found = await soon.read(lambda c: states.count_all(c, model=model, sections=there))
     return {**found, "writing": await call.actors.ledger.within(SOON).ask(Ledger.describe)}
 
 
@@ -163,7 +163,7 @@ async def _kept(call: Call) -> dict[str, Any]:
     """Return what is kept of the ledger beside it; nothing when the disk does not tell soon."""
     try:
         async with asyncio.timeout(SOON):
-            return await asyncio.to_thread(states.kept, call.home, call.clock.now())
+            return await asyncio.to_thread(states.load_backups, call.home, call.clock.now())
     except (TimeoutError, CortexError):
         return {}
 
@@ -171,11 +171,11 @@ async def _kept(call: Call) -> dict[str, Any]:
 async def _aside(call: Call) -> tuple[dict[str, Any], ...]:
     """Return how those are who do something beside: migrator, judge, custodian and doors."""
     told: tuple[dict[str, Any], ...] = await asyncio.gather(
-        states.guarded(moving_state(call)),
+        states.read_guarded(moving_state(call)),
         judge_state(call),
         accesses(call),
-        states.guarded(call.actors.roster.within(SOON).ask(Roster.described)),
-        states.guarded(call.door()),
+        states.read_guarded(call.actors.roster.within(SOON).ask(Roster.described)),
+        states.read_guarded(call.door()),
     )
     return told
 
@@ -202,7 +202,7 @@ async def model(call: Call) -> dict[str, Any]:
         provider=known["provider"],
         compiles=wanted.compile,
     )
-    return {**found, "embedder": await states.guarded(embedder(call)), "migration": moving}
+    return {**found, "embedder": await states.read_guarded(embedder(call)), "migration": moving}
 
 
 @operation("model.migrate", http="POST /model/migrate")

@@ -29,7 +29,7 @@ from cortex_actors.rules.ranking import fusion
 from cortex_actors.rules.ranking.fusion import MOST
 from cortex_actors.storage import memory_records, projects
 from cortex_actors.storage.insight_records import COLLECTION
-from cortex_actors.storage.memory.memory_lists import originals, replaced
+from cortex_actors.storage.memory.memory_lists import list_originals, list_replaced
 from cortex_actors.storage.pipeline import principle_decay, principles, resolutions
 from cortex_actors.storage.search.hits import shown, tagged
 from cortex_actors.storage.search.query import Query, Where
@@ -53,7 +53,7 @@ def memory(hit: RankedHit) -> dict[str, Any]:
     tags, parts = extra.get("tags"), extra.get("merged_from")
     return {
         **fields_of(hit, "id", "text", "score"),
-        "distance": far(hit),
+        "distance": find_distance(hit),
         "tags": list(tags) if isinstance(tags, list) else [],
         "evidence": parts if isinstance(parts, int) and parts else 1,
         **{name: extra.get(name) for name in _TOLD},
@@ -66,14 +66,14 @@ def format_found(hit: RankedHit, roots: Sequence[str] = ()) -> dict[str, Any]:
     tags = hit.extra.get("tags")
     return {
         **fields_of(hit, "id", "text", "score", "project", "heading", collection="store"),
-        "distance": far(hit),
+        "distance": find_distance(hit),
         "place": place,
         "tags": list(tags) if isinstance(tags, list) else [],
         "agent": hit.extra.get("agent"),
     }
 
 
-def far(hit: RankedHit) -> float | None:
+def find_distance(hit: RankedHit) -> float | None:
     """Return how far a hit is from the question; None where nothing measured it."""
     cosine = hit.extra.get("cosine")
     return fusion.distance(cosine) if isinstance(cosine, float) else None
@@ -81,7 +81,7 @@ def far(hit: RankedHit) -> float | None:
 
 def format_surroundings(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what lies around memories: what they were made of, and what they replaced."""
-    made_of, gone = originals(connection, ids), replaced(connection, ids)
+    made_of, gone = list_originals(connection, ids), list_replaced(connection, ids)
     found = {}
     for each in ids:
         parts, before = made_of.get(each, []), gone.get(each)
@@ -100,11 +100,11 @@ def statement(hit: RankedHit, roots: Sequence[str]) -> dict[str, Any]:
     return {
         "id": hit.id,
         "project": hit.project or "",
-        "key": resolutions.key(hit.text, hit.heading),
+        "key": resolutions.make_key(hit.text, hit.heading),
         "value": hit.text,
-        "why": f"{place} says so, seen {times(hit.extra.get('observed'))}",
+        "why": f"{place} says so, seen {format_times(hit.extra.get('observed'))}",
         "source": "file",
-        "distance": far(hit),
+        "distance": find_distance(hit),
     }
 
 
@@ -114,13 +114,13 @@ def principle(found_: Principle, known: principle_decay.PrincipleEvidence | None
     return {
         **fields_of(found_, "id", value="content", source="origin"),
         "project": EVERYWHERE,
-        "key": resolutions.key(found_.content),
-        "why": f"{found_.category} distilled from what projects say, seen {times(observed)}",
+        "key": resolutions.make_key(found_.content),
+        "why": f"{found_.category} distilled from what projects say, seen {format_times(observed)}",
         "distance": None,
     }
 
 
-def times(number: object) -> str:
+def format_times(number: object) -> str:
     """Return how often something was seen, in words."""
     return "once" if number in (0, 1, None) else f"{number} times"
 
@@ -195,15 +195,15 @@ def _exact(
     """Return what has the question for its key."""
     made: list[dict[str, Any]] = []
     if any(look.principles for look in looks):
-        ids = resolutions.principles_at(connection, query, limit=limit)
+        ids = resolutions.find_principles(connection, query, limit=limit)
         made += _principles(connection, ids).values()
     for look in looks:
         if look.statements:
-            ids = resolutions.statements_at(
+            ids = resolutions.find_statements(
                 connection, query, project_id=look.where.project_id, limit=limit
             )
             # Those that are principles are left out.
-            gone = resolutions.principles_of(connection, ids)
+            gone = resolutions.load_principles(connection, ids)
             items = {each: COLLECTION for each in ids if each not in gone}
             asked = Query(query, None, "", limit, where=look.where)
             known = shown(connection, items, dict.fromkeys(items, fusion.FULL), asked)
@@ -216,13 +216,13 @@ def _near(
 ) -> list[dict[str, Any]]:
     """Return what the looks came upon, the best of all of them first."""
     pairs.sort(key=lambda pair: -pair[0].score)
-    became = resolutions.principles_of(connection, [hit.id for hit, _ in pairs])
+    became = resolutions.load_principles(connection, [hit.id for hit, _ in pairs])
     known = _principles(connection, list(set(became.values())))
     made: list[dict[str, Any]] = []
     for hit, look in pairs:
         whole = known.get(became.get(hit.id, ""))
         if whole is not None and look.principles:
-            made.append({**whole, "distance": far(hit)})
+            made.append({**whole, "distance": find_distance(hit)})
         elif look.statements:
             made.append(statement(hit, roots))
     return [{**each, "match": "near"} for each in made]
@@ -270,7 +270,7 @@ async def outside_memories(
 
     `surroundings` tells of each what it was made of, and what it replaced. Raises `BadInput`.
     """
-    where = Where(outward=True, layers=parameters.layers_of(layers))
+    where = Where(outward=True, layers=parameters.read_layers(layers))
     found = await _outside(call, query, limit, where=where, collections=_MEMORIES)
     hits = [memory(hit) for hit in found.hits[:limit]]
     if surroundings and hits:
@@ -294,7 +294,7 @@ async def outside_topics(
     Of many topics the first `TOPICS` are looked for: a Callosum sends those of a whole answer.
     Raises `BadInput`.
     """
-    where, now = Where(outward=True, layers=parameters.layers_of(layers)), call.clock.now()
+    where, now = Where(outward=True, layers=parameters.read_layers(layers)), call.clock.now()
     some, most = list(topics[:TOPICS]), min(limit, MOST)
     found = await call.records.read(
         lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)

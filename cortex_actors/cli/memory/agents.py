@@ -17,9 +17,9 @@ from pathlib import Path
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, Option, command, read_text, shows
 from cortex_actors.cli.memory.recall import GLOBAL, OF_NONE
-from cortex_actors.cli.pipeline.projects import meant
+from cortex_actors.cli.pipeline.projects import resolve_word
 from cortex_actors.cli.show import counted, joined, when
-from cortex_actors.client.connection import Answer, Client, folder
+from cortex_actors.client.connection import Answer, Client, find_folder
 from cortex_actors.errors import BadInput, NotFound, visible
 
 #: Bytes of a file with a crumb: more than one may have.
@@ -223,12 +223,12 @@ def show_convergence(found: Answer, given: Answer) -> None:
         print("  " + ", ".join(pair["memory_ids"]))
 
 
-def feelings(given: Sequence[str]) -> dict[str, str]:
+def read_feelings(given: Sequence[str]) -> dict[str, str]:
     """Return feelings by name, each as it was said last; raises `BadInput`."""
     return {name: how[-1] for name, how in _pairs(given, "--feeling").items()}
 
 
-def references(given: Sequence[str]) -> dict[str, list[str]]:
+def read_references(given: Sequence[str]) -> dict[str, list[str]]:
     """Return what there is to look up, by its kind; raises `BadInput`."""
     return _pairs(given, "--reference")
 
@@ -252,8 +252,8 @@ def _pairs(given: Sequence[str], option: str) -> dict[str, list[str]]:
     session_summary=Joined(metavar="SUMMARY..."),
     priority=_PRIORITY,
     is_global=OF_NONE,
-    emotional_state=Option(read=feelings),
-    references=Option(read=references),
+    emotional_state=Option(read=read_feelings),
+    references=Option(read=read_references),
 )
 def show_left(found: Answer) -> None:
     """Print what a crumb is called."""
@@ -332,7 +332,7 @@ def import_(
     client: Client, *, text: list[str], project: str | None, is_global: bool, **how: object
 ) -> Answer:
     """Import crumbs that another system left as text; a known one is not imported twice."""
-    of = "" if is_global else meant(project)
-    ask = partial(client.call, "import_crumb", project=of, here=folder(), **how)
+    of = "" if is_global else resolve_word(project)
+    ask = partial(client.call, "import_crumb", project=of, here=find_folder(), **how)
     texts = [read_text(Path(each), f"read a crumb from {each}", most=_LARGEST) for each in text]
     return {"crumbs": [ask(text=each) for each in texts]}

@@ -16,7 +16,7 @@ from cortex_actors.clock import iso
 _NAMED = 20
 
 
-def whole_path(path: Path) -> str:
+def resolve_path(path: Path) -> str:
     """Return a path as the daemon finds it, too."""
     return str(path.expanduser().absolute())
 
@@ -32,7 +32,7 @@ def meant(source: str) -> str:
     "docs/ --topic handbook",
     asks="knowledge.ingest",
     leave_out=("text", "source"),
-    path=Argument(kind="path", required=True, read=whole_path),
+    path=Argument(kind="path", required=True, read=resolve_path),
 )
 def show_read(found: Answer) -> None:
     """Print what became of each document."""

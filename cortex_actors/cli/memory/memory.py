@@ -16,8 +16,8 @@ from typing import Annotated
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
-from cortex_actors.cli.memory.recall import NO_MEMORIES, piped
-from cortex_actors.cli.show import counted, joined, shortened, when
+from cortex_actors.cli.memory.recall import NO_MEMORIES, read_text
+from cortex_actors.cli.show import counted, joined, shorten, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import in_days
 from cortex_actors.errors import BadInput, visible
@@ -109,7 +109,7 @@ def forget(
     """
     if not yes:
         some = [client.call("memory", id=each) for each in names]
-        show.lines(*(f"{each['id']}  {shortened(each['content'])}" for each in some[:_SHOWN]))
+        show.lines(*(f"{each['id']}  {shorten(each['content'])}" for each in some[:_SHOWN]))
         show.lines(f"and {len(some) - _SHOWN:,} more" if some[_SHOWN:] else None)
         refusal, no = "refused to forget without being asked to", "nothing was forgotten"
         show.confirm("Delete that for good?", refusal=refusal, no=no)
@@ -137,7 +137,7 @@ def show_edited(found: Answer) -> None:
         metavar="[TEXT]",
         required=False,
         default=None,
-        read=piped,
+        read=read_text,
         help="The new words; - reads them from stdin. Without it your editor opens ($EDITOR).",
     ),
 )
@@ -241,7 +241,7 @@ def show_conflicts(found: Answer, given: Answer) -> None:
     entries = []
     for number, each in enumerate(found["conflicts"], start=given["skip"] + 1):
         sides = (each["left"], each["right"])
-        text = "\n".join(shortened(side["content"], _LISTED) for side in sides)
+        text = "\n".join(shorten(side["content"], _LISTED) for side in sides)
         about = [each["reason"], joined(*(side["id"] for side in sides))]
         entries.append(show.ListEntry(str(number), text, about))
     title = f"{counted(found['total'], 'pair')} of memories that cannot both hold"
@@ -263,7 +263,7 @@ def _entry(found: Answer) -> show.ListEntry:
         None if found["status"] == "active" else found["status"],
     )
     mark, about = "*" if found["pinned"] else "-", [facts, ", ".join(found["tags"])]
-    return show.ListEntry(mark, shortened(found["content"], _LISTED), about)
+    return show.ListEntry(mark, shorten(found["content"], _LISTED), about)
 
 
 def _facts(found: Answer) -> list[tuple[str, object]]:
@@ -342,7 +342,7 @@ def show_stale(found: Answer) -> None:
             f"{each['agent']}, {each['realm']}, {each['layer']}",
             "pinned" if each["pinned"] else None,
         )
-        text = shortened(each["content_preview"], 150)
+        text = shorten(each["content_preview"], 150)
         blocks.append(show.ListEntry(each["id"], text, [about]))
     empty = f"every memory was read or said within {in_days(days)}"
     more = f" not read for {in_days(days)}"
@@ -408,7 +408,7 @@ def _pair(pair: Answer) -> show.ListEntry:
     for each in sides:
         whose = f"{each['agent']}, {each['realm']}, {each['layer']}"
         about.append(joined(each["id"], whose, f"read {counted(each['access_count'], 'time')}"))
-    texts = "\n".join(dict.fromkeys(shortened(each["content_preview"]) for each in sides))
+    texts = "\n".join(dict.fromkeys(shorten(each["content_preview"]) for each in sides))
     return show.ListEntry(f"{pair['similarity']:.3f}", texts, about)
 
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, Option, Preset, shows
-from cortex_actors.cli.pipeline.projects import meant
-from cortex_actors.cli.show import joined, shortened, when
+from cortex_actors.cli.pipeline.projects import resolve_word
+from cortex_actors.cli.show import joined, shorten, when
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import DAY, SECOND, SystemClock
 from cortex_actors.errors import BadInput, visible
@@ -65,7 +65,7 @@ NOTHING = "nothing was found; see what is known with: cortex insights"
 NO_MEMORIES = "No memories found."
 
 
-def question_of(question: str) -> str:
+def check_question(question: str) -> str:
     """Return a question that is text; raises `BadInput` for bytes that are none."""
     try:
         question.encode()
@@ -130,7 +130,7 @@ _FOUND, _AROUND = "   > ", "     "
 _SCORE = r"^\d+\. \d\.\d+"
 
 
-def age(at: int, now: int) -> str:
+def format_age(at: int, now: int) -> str:
     """Return how long ago something was, in one unit."""
     for size, unit in _AGES:
         if now - at >= size:
@@ -144,7 +144,7 @@ def _show_hit(
     """Print one thing that was found."""
     from rich.text import Text  # noqa: PLC0415 - `--json` does without
 
-    from cortex_actors.domain.hit import also, marked  # noqa: PLC0415 - as above
+    from cortex_actors.domain.hit import list_other_places, mark_lines  # noqa: PLC0415 - as above
 
     extra = hit.get("extra") or {}
     is_other = hit.get("trust") == _REMOTE
@@ -160,7 +160,7 @@ def _show_hit(
     if section:
         matches = [section["text"][start:end] for start, end in section["words"]]
     whole = [(False, each) for each in _excerpt(hit, extra).splitlines()]
-    for is_found, each in marked(section) if section else whole:
+    for is_found, each in mark_lines(section) if section else whole:
         text = Text("   " if section is None else _FOUND if is_found else _AROUND)
         text.append(visible(each), style="bold" if is_found else "")
         if is_found or section is None:  # the text around was not found by its words
@@ -170,7 +170,7 @@ def _show_hit(
         for reason in extra.get("suspicious") or ():
             out.print(visible(f"   suspicious: {reason}"), style="bold red")
     else:
-        for each in also(extra):
+        for each in list_other_places(extra):
             out.print(visible(f"   {each}"), style="dim")
         _show_state(out, hit, extra)
     out.print()
@@ -213,7 +213,7 @@ def _excerpt(hit: dict[str, Any], extra: dict[str, Any]) -> str:
 
 def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     """Return where something was read, if it was read anywhere; of a principle its id and rank."""
-    from cortex_actors.domain.hit import lines_of  # noqa: PLC0415 - as above
+    from cortex_actors.domain.hit import format_lines  # noqa: PLC0415 - as above
 
     if hit.get("store") == _PRINCIPLES:
         said = ", ".join(map(str, extra.get("projects") or ()))
@@ -221,7 +221,7 @@ def _place(hit: dict[str, Any], extra: dict[str, Any]) -> list[str]:
     is_beside = "hop" in extra or extra.get("source") in _EDGES
     where = str(extra.get("document" if is_beside else "source") or "")
     if hit.get("path"):
-        where = f"{hit['path']}:{lines_of(hit['line_start'], hit['line_end'])}"
+        where = f"{hit['path']}:{format_lines(hit['line_start'], hit['line_end'])}"
     return [(extra.get("section") or hit).get("heading") or "", hit.get("project") or "", where]
 
 
@@ -234,7 +234,7 @@ def _voice(extra: dict[str, Any], now: int) -> list[str]:
     if "created_at" not in extra:
         code = f"code {extra['language'] or ''}".strip() if extra.get("is_code") else ""
         return [*facts, code, str(extra.get("at") or "")]
-    return [*facts, age(extra["created_at"], now)]
+    return [*facts, format_age(extra["created_at"], now)]
 
 
 def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> None:
@@ -269,7 +269,7 @@ def _rank(place: dict[str, Any] | None) -> str:
 
 
 #: A question, as one text of all words.
-QUESTION = Joined(metavar="QUESTION...", read=question_of)
+QUESTION = Joined(metavar="QUESTION...", read=check_question)
 
 _EXPLAIN = Option("--explain/--no-explain")
 _PLAIN = Preset("--plain", help="Print it as an agent reads it.")
@@ -295,7 +295,7 @@ A condition that a kind of thing cannot meet leaves it out: only memories have a
 layer or a thread, documents belong to no project. What belongs to the project of your folder, or to
 none, is preferred.""",
     query=QUESTION,
-    project=Option(read=meant),
+    project=Option(read=resolve_word),
     explain=_EXPLAIN,
     plain=_PLAIN,
     is_global=GLOBAL,
@@ -320,7 +320,7 @@ def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
 What was left to do, memories that matter or are new, principles that a person approved, and
 open contradictions. A hook gives it to each session that starts; here you read
 it. Where there is nothing to say, standard output stays empty.""",
-    project=Argument(read=meant, metavar="[PROJECT]"),
+    project=Argument(read=resolve_word, metavar="[PROJECT]"),
 )
 def show_brief(found: Answer) -> None:
     """Print a brief as a session is given it."""
@@ -355,7 +355,7 @@ _KEPT = 65_536
 _WHY = 160
 
 
-def piped(text: str) -> str:
+def read_text(text: str) -> str:
     """Return a text, for a dash what is piped in.
 
     Raises `BadInput` for bytes that are no text, and for too many.
@@ -390,7 +390,7 @@ What the agent knows already in other words becomes one memory with it. What con
 named, and both are kept until you decide. It belongs to the project of your folder, if that is
 followed: in a worktree or a clone, too.""",
     is_global=OF_NONE,
-    content=Argument(metavar="TEXT", help="What to keep; - reads it from stdin.", read=piped),
+    content=Argument(metavar="TEXT", help="What to keep; - reads it from stdin.", read=read_text),
 )
 def show_saved(found: Answer) -> None:
     """Print what became of what was said."""
@@ -406,6 +406,6 @@ def show_saved(found: Answer) -> None:
     if found["pending"]:
         print("  not compared with what is known yet: that is done as soon as it has a vector")
     for each in found["conflicts"]:
-        print(f"  cannot hold beside #{each['id']}: {shortened(each['reason'], _WHY)}")
+        print(f"  cannot hold beside #{each['id']}: {shorten(each['reason'], _WHY)}")
     if found["conflicts"]:
         print("  both are kept; decide with: cortex memory conflicts")

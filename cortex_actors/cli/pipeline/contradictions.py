@@ -15,8 +15,8 @@ from typing import Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
-from cortex_actors.cli.pipeline.projects import meant
-from cortex_actors.cli.show import brief, counted, joined, shortened, standing, when
+from cortex_actors.cli.pipeline.projects import resolve_word
+from cortex_actors.cli.show import brief, counted, joined, shorten, standing, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, CortexError
 
@@ -172,7 +172,7 @@ def triage(
     are left of the kind. `--json` lists the queue and decides nothing.
     """
     client = Client(home)
-    ours = None if project is None else meant(project)
+    ours = None if project is None else resolve_word(project)
     found = client.call("triage", limit=limit, kind=kind, project=ours)
     if as_json:
         show.json(found)
@@ -201,7 +201,7 @@ def _waiting(item: Answer) -> show.ListEntry:
     """Return what is shown of one item before it is decided."""
     if item["kind"] not in _CHOICES:
         about = [item["because"], *standing(item["sources"], most=2)]
-        return show.ListEntry(brief(item["id"]), shortened(item["content"], 300), about)
+        return show.ListEntry(brief(item["id"]), shorten(item["content"], 300), about)
     return _pair(item, item["reason"], letters=300)
 
 
@@ -289,7 +289,7 @@ def show_given(found: Answer) -> None:
     """Print what agents said, and what came of it."""
     entries = []
     for each in found["verdicts"]:
-        text = "\n".join(f"{name}  {shortened(_said(each[name]), 160)}" for name in "ab")
+        text = "\n".join(f"{name}  {shorten(_said(each[name]), 160)}" for name in "ab")
         said = joined(f"{each['agent']} said {each['verdict']}", when(each["at"]), each["reason"])
         undone = each["undone_at"] and f"by {each['undone_by']} {when(each['undone_at'])}"
         entries.append(show.ListEntry(each["id"], text, [said, joined(each["effect"], undone)]))
@@ -310,7 +310,7 @@ def _entry(found: Answer) -> show.ListEntry:
 
 def _pair(found: Answer, facts: str, *, letters: int) -> show.ListEntry:
     """Return a pair: what both sides say, what is known of them, and the place of each."""
-    sides = [f"{name}  {shortened(_said(found[name]), letters)}" for name in "ab"]
+    sides = [f"{name}  {shorten(_said(found[name]), letters)}" for name in "ab"]
     where = [f"{name}  {_first(found[name])}" for name in "ab"]
     return show.ListEntry(brief(found["id"]), "\n".join(sides), [facts, *where])
 

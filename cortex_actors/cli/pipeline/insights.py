@@ -11,7 +11,7 @@ from pathlib import Path
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
 from cortex_actors.cli.pipeline.principles import ORDERS, check_line, is_narrow
-from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
+from cortex_actors.cli.show import brief, counted, cut, joined, shorten, standing, when
 from cortex_actors.client.connection import Answer
 
 #: Places that are named of an insight that is shown whole.
@@ -186,12 +186,12 @@ def _block(insight: Answer) -> show.ListEntry:
     if insight.get("review"):
         about.insert(1, f"waits for a person: {insight['review']}")
     if other := insight.get("represented_by"):
-        about.insert(1, f"counts for {brief(other['id'])}: {shortened(other['content'])}")
-    text = shortened(insight["content"], show.LONGEST)
+        about.insert(1, f"counts for {brief(other['id'])}: {shorten(other['content'])}")
+    text = shorten(insight["content"], show.LONGEST)
     return show.ListEntry(f"{insight['confidence']:.2f}", text, about)
 
 
-def whole(path: Path) -> str:
+def resolve_path(path: Path) -> str:
     """Return the path of a file as files are known: no part of it is a link."""
     return str(path.resolve())
 
@@ -201,7 +201,7 @@ def whole(path: Path) -> str:
     "",
     "~/code/atlas-api/CLAUDE.md",
     "--sort size --limit 5",
-    path=Argument(metavar="[PATH]", read=whole),
+    path=Argument(metavar="[PATH]", read=resolve_path),
 )
 def show_fragments(found: Answer) -> None:
     """Print the parts of instruction files."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, Preset, shows
-from cortex_actors.cli.show import brief, counted, cut, joined, shortened, standing, when
+from cortex_actors.cli.show import brief, counted, cut, joined, shorten, standing, when
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import in_days
 
@@ -91,9 +91,9 @@ def show_principles(found: Answer, given: Answer) -> None:
         print()
         show.facts(*_facts(found))
         show.sections(
-            (f"Why {found['why']['rank']:.2f}", ranked(found)),
+            (f"Why {found['why']['rank']:.2f}", list_rank_parts(found)),
             ("What it was made of", _made_of(found)),
-            ("What it is linked with", [linked(each) for each in found["links"]]),
+            ("What it is linked with", [format_link(each) for each in found["links"]]),
             ("Files that have it", [(when(e["resolved_at"]), _file(e)) for e in found["files"]]),
         )
         return
@@ -134,11 +134,11 @@ def _block(principle: Answer) -> show.ListEntry:
         ", ".join(principle["projects"]),
         brief(principle["id"]),
     )
-    text = shortened(principle["content"], show.LONGEST)
+    text = shorten(principle["content"], show.LONGEST)
     return show.ListEntry(f"{principle['rank']:.2f}", text, [facts])
 
 
-def ranked(found: Answer) -> Iterable[tuple[str, object]]:
+def list_rank_parts(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what a rank is made of: each part, its weight, and what it adds."""
     why = found["why"]
     counts = {
@@ -154,7 +154,7 @@ def ranked(found: Answer) -> Iterable[tuple[str, object]]:
         yield "stored", f"{why['stored']:.3f}  counted again when principles are distilled next"
 
 
-def linked(link: Answer) -> tuple[str, str]:
+def format_link(link: Answer) -> tuple[str, str]:
     """Return a link as one of its ends sees it: how, and with what."""
     other = link["other"]
     kind = "is needed by" if link["needed"] else link["type"].replace("_", " ")
@@ -234,7 +234,7 @@ def is_trouble(check: Answer) -> bool:
     return bool(check["required"] == _NO)
 
 
-def gap(check: Answer) -> str:
+def format_gap(check: Answer) -> str:
     """Return what a check lacks, in a few words."""
     if check["need"] == "active":
         return f"is {check['actual']}"
@@ -293,9 +293,9 @@ def show_links(found: Answer, given: Answer) -> None:
     """Print principles with their links, each link once, under the end that ranks higher."""
     if given["as_dot"]:
         # For this alone: the domain is not loaded for a list.
-        from cortex_actors.render.graph import graph_of  # noqa: PLC0415
+        from cortex_actors.render.graph import draw_graph  # noqa: PLC0415
 
-        print(graph_of(found), end="")
+        print(draw_graph(found), end="")
         return
     texts = {each["id"]: each for each in found["principles"]}
     order = {name: number for number, name in enumerate(texts)}
@@ -311,7 +311,7 @@ def show_links(found: Answer, given: Answer) -> None:
     entries = []
     for name, each in texts.items():
         if (lines := told[name]) and asked in {None, name}:
-            text = shortened(each["content"], _TEXT)
+            text = shorten(each["content"], _TEXT)
             entries.append(show.ListEntry(f"{each['rank']:.2f}", text, [_about(each), *lines]))
     title = f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}"
     empty = _NO_LINK if is_narrow(given) else _ALONE if asked else _NO_LINKS
@@ -329,21 +329,21 @@ def _sentence(link: Answer, first: str, other: Answer) -> str:
     """Return a link as a sentence whose subject is one of its ends."""
     kind = link["type"]
     said = _SAID.get(kind, (kind, kind))[link["source_id"] != first]
-    text = shortened(other["content"], _OTHER)
+    text = shorten(other["content"], _OTHER)
     return f"{said} ({link['strength']:.2f}): {brief(other['id'])} {text}"
 
 
 def _entry(each: Answer) -> show.ListEntry:
     """Return an insight's entry in the overview."""
     missing = each["missing"]
-    numbers = ", ".join(gap(check) for check in missing if not is_trouble(check))
+    numbers = ", ".join(format_gap(check) for check in missing if not is_trouble(check))
     lines = [
         f"lacks {numbers}" if numbers else "",
-        *(f"but {gap(check)}" for check in missing if is_trouble(check)),
+        *(f"but {format_gap(check)}" for check in missing if is_trouble(check)),
         "" if missing else "lacks nothing: the next run promotes it",
         joined(f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])),
     ]
-    return show.ListEntry(f"{each['confidence']:.2f}", shortened(each["content"], 160), lines)
+    return show.ListEntry(f"{each['confidence']:.2f}", shorten(each["content"], 160), lines)
 
 
 def _verdict(found: Answer) -> str:
@@ -446,9 +446,9 @@ def _show_what_if(found: Answer) -> None:
         ("is a", joined(preview["category"], ", ".join(preview["domains"]))),
         ("tags", ", ".join(preview["tags"])),
         ("sure", f"{preview['confidence']:.2f}"),
-        *ranked(preview),
+        *list_rank_parts(preview),
     ]
-    links = [linked(each) for each in found["links"]]
+    links = [format_link(each) for each in found["links"]]
     show.sections(("What it would be", facts), ("What it would be linked with", links))
 
 

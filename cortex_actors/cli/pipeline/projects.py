@@ -18,7 +18,7 @@ from typing import Annotated
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, One, Option, command, shows
-from cortex_actors.cli.show import counted, joined, shortened
+from cortex_actors.cli.show import counted, joined, shorten
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock, duration, iso
 from cortex_actors.errors import BadInput, CortexError, NotFound
@@ -270,7 +270,7 @@ def show_auto(found: Answer) -> None:
     show.lines(f"{found['name']} is{again} resolved {how}")
 
 
-def meant(word: str | None) -> str | None:
+def resolve_word(word: str | None) -> str | None:
     """Return what the daemon is asked for: a folder of the caller's by its whole path.
 
     A word without a slash is a name or an id, even where a folder is called so, too.
@@ -322,7 +322,7 @@ def _row(run: Answer) -> tuple[object, ...]:
     of, state = run["path"] or run["project"] or "", run["state"]
     state = f"{state}, dry run" if run.get("dry_run") else state
     took = round((run["finished_at"] - run["started_at"]) / 1_000, 1)
-    said = shortened(run["error"], 200) if run["error"] else ", ".join(counts) or "nothing new"
+    said = shorten(run["error"], 200) if run["error"] else ", ".join(counts) or "nothing new"
     return (iso(run["finished_at"]), run["kind"], of, state, took, said)
 
 

@@ -33,7 +33,7 @@ SHORT = 32
 _MARK = "   <- not approved"
 
 
-def unapproved(found: Answer) -> list[str]:
+def list_unapproved(found: Answer) -> list[str]:
     """Return the ids of the principles that a resolution would write without approval, in order."""
     return sorted({each["id"] for file in found["files"] for each in _notes(file)})
 
@@ -177,7 +177,7 @@ def _is_watched() -> bool:
 
 def _accepted(found: Answer, *, yes: bool) -> list[str]:
     """Return the principles that a person approves with a diff; raises `Refused` for no."""
-    asked = unapproved(found)
+    asked = list_unapproved(found)
     if asked and not yes:
         _show(found, dry_run=True)
         import click  # noqa: PLC0415 - only to ask
@@ -191,7 +191,7 @@ def _absolute(path: str | None) -> str:
     """Return what the daemon is asked for: a path of the caller's whole, or a project's name."""
     given = path or "."
     is_path = path is None or "/" in given or given in {".", ".."} or Path(given).exists()
-    is_file = section.of_place(given) is not None
+    is_file = section.find_by_place(given) is not None
     return str(Path(given).absolute()) if is_path or is_file else given
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
 from cortex_actors.cli.pipeline.principles import check_line, need
-from cortex_actors.cli.pipeline.projects import meant
-from cortex_actors.cli.show import brief, counted, joined, said_in, shortened, standing, when
+from cortex_actors.cli.pipeline.projects import resolve_word
+from cortex_actors.cli.show import brief, counted, joined, said_in, shorten, standing, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import UsageError
@@ -85,7 +85,7 @@ def show_reviews(found: Answer, given: Answer) -> None:
 def show_decision(found: Answer) -> None:
     """Print what a person decided, and what follows."""
     said = found["decision"] or "let use"
-    show.lines(f"{said} {found['id']}: {shortened(found['content'], 160)}")
+    show.lines(f"{said} {found['id']}: {shorten(found['content'], 160)}")
     if found["id"].startswith(_PRINCIPLE) and found["decision"] == "approved":
         print(_WRITTEN)
     elif found["id"].startswith(_PRINCIPLE):
@@ -124,14 +124,14 @@ def _entry(found: Answer) -> show.ListEntry:
     )
     said = [found.get("because") or "", found.get("note") or ""]
     lines = [*said, facts, *standing(found["sources"]), *_others(found)]
-    return show.ListEntry(mark, shortened(found["content"], _SHOWN), lines)
+    return show.ListEntry(mark, shorten(found["content"], _SHOWN), lines)
 
 
 def _others(found: Answer) -> list[str]:
     """Return what other projects say, and where."""
     lines = []
     for each in found.get("others", ()):
-        lines += [shortened(each["content"], _SHOWN), *standing(each["sources"])]
+        lines += [shorten(each["content"], _SHOWN), *standing(each["sources"])]
     return lines
 
 
@@ -220,7 +220,7 @@ def _source(word: str) -> str | None:
     """Return what the daemon is asked for: a file or a folder of the caller's by its whole path."""
     path = Path(word).expanduser()
     is_path = not word.startswith(_IDS) and ("/" in word or path.is_file())
-    return str(path.absolute()) if is_path else meant(word)
+    return str(path.absolute()) if is_path else resolve_word(word)
 
 
 def _show_revoked(client: Client, found: Answer) -> None:
@@ -255,7 +255,7 @@ def _some(title: str, texts: Sequence[str], total: int | None = None) -> None:
         return
     print(f"\n{title}:")
     width = max(show.console().width - 2, show.NARROWEST)
-    show.lines(*(f"  {shortened(each, width)}" for each in texts[:_MOST]))
+    show.lines(*(f"  {shorten(each, width)}" for each in texts[:_MOST]))
     more = (len(texts) if total is None else total) - len(texts[:_MOST])
     if more > 0:
         print(f"  and {more:,} more")
@@ -291,14 +291,14 @@ def _list_revoked(found: Answer) -> None:
     blocks = []
     for each in found["revoked"]:
         about = [joined(_key(each), when(each["at"])), each["note"] or ""]
-        text = shortened(each["content"] or each["name"], 160)
+        text = shorten(each["content"] or each["name"], 160)
         blocks.append(show.ListEntry(each["kind"], text, about))
     title = f"{counted(len(blocks), 'source')} taken back, newest first"
     show.blocks(title, blocks, empty="nothing is taken back")
     if found["left_over"]:
         print("\nstill standing in files:")
         rows = found["left_over"]
-        show.facts(*((shortened(e["bullet"], 80), joined(e["path"], e["reason"])) for e in rows))
+        show.facts(*((shorten(e["bullet"], 80), joined(e["path"], e["reason"])) for e in rows))
 
 
 def _key(each: Answer) -> str | None:

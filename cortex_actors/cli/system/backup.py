@@ -68,7 +68,7 @@ def backup(
     except DaemonDown:
         from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
 
-        return offline.copied(client.home, target, clock=SystemClock())
+        return offline.copy_offline(client.home, target, clock=SystemClock())
 
 
 @command("daemon restore", "", "cortex-20260101T120000Z", "--yes")
@@ -84,7 +84,7 @@ def restore(
     from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
 
     where = Home.of(home)
-    with offline.alone(where):
+    with offline.hold_alone(where):
         choice = offline.choose(where, wanted)
         if not as_json:
             _compare(choice, where)

@@ -24,7 +24,7 @@ from cortex_actors.cli import lifecycle, show
 from cortex_actors.cli.declare import JsonOption, Option, command
 from cortex_actors.cli.memory.recall import show_hits
 from cortex_actors.cli.pipeline.resolve import show_proposed
-from cortex_actors.cli.show import brief, counted, shortened, standing
+from cortex_actors.cli.show import brief, counted, shorten, standing
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound, visible
@@ -79,7 +79,7 @@ def show_agreed(found: Answer) -> None:
     for number, each in enumerate(offers, start=1):
         others = [place for other in each["others"] for place in other["sources"]]
         about = [each["because"], *standing([*each["sources"], *others])]
-        blocks.append(show.ListEntry(f"{number}.", shortened(each["content"]), about))
+        blocks.append(show.ListEntry(f"{number}.", shorten(each["content"]), about))
     title = f"What projects agree on ({counted(len(offers), 'offer')})"
     show.blocks(title, blocks, empty="no two projects agree on anything yet")
     print()
@@ -114,7 +114,7 @@ SAID = (
 MINDS_QUESTION = "Which port does the staging database listen on?"
 
 
-def remembered(client: Client) -> Answer:
+def remember_and_ask(client: Client) -> Answer:
     """Have two agents remember and ask; return what became of each, and what each finds."""
     told, asked = [], {}
     for agent, text in SAID:
@@ -133,7 +133,7 @@ def show_remembered(found: Answer) -> None:
         what = {"existing": "known already", "merged": f"one with {len(told['merged'])} other"}
         against = [f"; contradicts: {each['reason']}" for each in told["conflicts"][:1]]
         became = "".join([what.get(told["state"], "kept"), *against])
-        rows.append((told["agent"], shortened(told["said"]), became))
+        rows.append((told["agent"], shorten(told["said"]), became))
     show.table("What agents remember", ("agent", "says", "becomes"), rows, empty="nothing")
     print(f"\n$ cortex memory search {MINDS_QUESTION}\n")
     for agent, hits in found["asked"].items():
@@ -256,7 +256,7 @@ def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> A
         "status": status,
         "settled_s": round(took, 3),
         "recall": client.call("recall", query=QUESTION, limit=3),
-        "remembered": remembered(client),
+        "remembered": remember_and_ask(client),
         "agreed": brought(client, folders, settle=lambda: _settled(client, clock=clock, say=say)),
     }
 
@@ -316,7 +316,7 @@ def _row(project: Answer) -> tuple[object, ...]:
     learnt = project["learnt"]
     text, read = "nothing", ""
     for best in learnt["insights"][:1]:
-        text, folder = shortened(best["content"]), f"{Path(project['root']).parent}/"
+        text, folder = shorten(best["content"]), f"{Path(project['root']).parent}/"
         places = standing(best["sources"], most=len(best["sources"]))
         read = "\n".join(place.removeprefix(folder) for place in places)
     return (project["name"], project["files"], learnt["total"], text, read)

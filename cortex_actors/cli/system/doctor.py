@@ -20,7 +20,7 @@ from urllib.parse import quote
 from cortex_actors import __version__
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, JsonOption, Option, Preset, command, read_file
-from cortex_actors.cli.show import counted, shortened
+from cortex_actors.cli.show import counted, shorten
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import WELL, WRONG
@@ -29,8 +29,8 @@ from cortex_actors.errors import AnswerLost, BadInput, DaemonDown, NotFound, Usa
 from cortex_actors.process import lock
 from cortex_actors.text import sections as markdown
 from cortex_actors.text.markdown import MAX_BYTES, require_utf8
-from cortex_actors.text.sections import Section, dialect_of, sections
-from cortex_actors.text.statements import statements
+from cortex_actors.text.sections import Section, find_dialect, split_sections
+from cortex_actors.text.statements import find_statements
 
 if TYPE_CHECKING:
     from cortex_actors.doctor.lint import Flaw, Linted, Spot
@@ -208,9 +208,9 @@ def _show_finding(root: str, finding: Flaw) -> None:
     head = Text(_place(root, finding.spot), style="bold")
     head.append(f": {finding.rule}: ", style=colour)
     # Not wrapped by us: a line of output stays one that can be searched for.
-    out.print(head + Text(visible(shortened(finding.spot.text)), style="none"), soft_wrap=True)
+    out.print(head + Text(visible(shorten(finding.spot.text)), style="none"), soft_wrap=True)
     other = finding.other
-    about = [f"{_place(root, other)}: {shortened(other.text)}"] if other is not None else []
+    about = [f"{_place(root, other)}: {shorten(other.text)}"] if other is not None else []
     for line in (*about, finding.why):
         out.print(Text(f"    {visible(line)}", style="dim"), soft_wrap=True)
 
@@ -296,8 +296,8 @@ def parse(file: Annotated[Path, Argument(help="The instruction file.")]) -> dict
     # The dialect that the path tells, wherever the project's root may be; else it is Markdown.
     last = file.absolute().parts[-_PARTS:]
     names = ("/".join(last[number:]) for number in reversed(range(len(last))))
-    dialect = next(filter(None, map(dialect_of, names)), None)
-    reader = dialect.parse if dialect is not None else markdown.fragments
+    dialect = next(filter(None, map(find_dialect, names)), None)
+    reader = dialect.parse if dialect is not None else markdown.split_fragments
     said = {each.byte_start: each for each in reader(data, path=path, project="")}
     return {
         "path": path,
@@ -305,7 +305,7 @@ def parse(file: Annotated[Path, Argument(help="The instruction file.")]) -> dict
         "bytes": len(data),
         "file_hash": file_hash(data),
         "sections": [
-            _section(part, said.get(part.byte_start)) for part in sections(data, path=path)
+            _section(part, said.get(part.byte_start)) for part in split_sections(data, path=path)
         ],
     }
 
@@ -320,7 +320,7 @@ def _section(part: Section, fragment: Fragment | None) -> dict[str, Any]:
         "fragment_id": fragment and fragment.id,
         "applies_to": list(fragment.applies_to) if fragment else [],
         "imports": list(fragment.imports) if fragment else [],
-        "statements": [asdict(each) for each in statements(fragment)] if fragment else [],
+        "statements": [asdict(each) for each in find_statements(fragment)] if fragment else [],
     }
 
 

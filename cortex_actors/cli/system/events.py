@@ -20,8 +20,8 @@ from typing import Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
-from cortex_actors.cli.lifecycle import near
-from cortex_actors.cli.show import shortened
+from cortex_actors.cli.lifecycle import suggest_topics
+from cortex_actors.cli.show import shorten
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, iso
 from cortex_actors.errors import DaemonDown, DeadlineExceeded, UnknownTopic, UsageError
@@ -97,8 +97,8 @@ def logs(
         if topic is not None and not set(topic) & set("*?["):
             find(topic)
     except UnknownTopic as error:
-        raise UnknownTopic(f"{error}{near(topic or '', to_say=False)}") from None
-    seq, at = moment(since, now=SystemClock().now())
+        raise UnknownTopic(f"{error}{suggest_topics(topic or '', to_say=False)}") from None
+    seq, at = parse_moment(since, now=SystemClock().now())
     wanted = Filter(level.lower(), actor, topic, seq, at)
     count = last if last is not None or since else LAST
     place = Home.of(home)
@@ -107,7 +107,7 @@ def logs(
         print(record.encoded if as_json else line(record), flush=follow)
 
 
-def moment(text: str | None, *, now: int) -> tuple[int, int]:
+def parse_moment(text: str | None, *, now: int) -> tuple[int, int]:
     """Return the `seq` and the time (UTC microseconds) after which records are wanted.
 
     Raises `UsageError` for a text that is neither a duration, nor a number, nor an ISO time.
@@ -162,7 +162,7 @@ def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer,
         rows = []
         for each in found["events"]:
             state = "\n".join(map(_standing, each["consumers"])) or "handled"
-            source = shortened(each["source"], 40)
+            source = shorten(each["source"], 40)
             rows.append((each["seq"], iso(each["at"]), each["topic"], source, state))
         title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
         show.table(title, ("seq", "at", "topic", "from", "state"), rows, empty=_nothing(given))
@@ -248,7 +248,7 @@ def _standing(each: dict[str, Any]) -> str:
     if not each["attempts"]:
         return _stage(each)
     lines = (each["error"] or "").strip().splitlines()
-    return f"{_stage(each)}: {shortened(lines[-1], 200) if lines else 'no traceback'}"
+    return f"{_stage(each)}: {shorten(lines[-1], 200) if lines else 'no traceback'}"
 
 
 def _stage(each: dict[str, Any]) -> str:

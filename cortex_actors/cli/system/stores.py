@@ -16,7 +16,7 @@ from typing import Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
-from cortex_actors.cli.show import counted, joined, shortened
+from cortex_actors.cli.show import counted, joined, shorten
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, UsageError
 
@@ -68,11 +68,11 @@ def show_listed(found: Answer) -> None:
         show.lines(f"{name} is {shown(turned['live'])} until the daemon restarts")
     for name, tuned in found.get("tuned", {}).items():
         live = {each: value["live"] for each, value in tuned.items()}
-        show.lines(f"{name} has {listed(live)} until the daemon restarts")
+        show.lines(f"{name} has {format_values(live)} until the daemon restarts")
     show.lines(*(f"to mend: {text}" for text in found["trouble"]))
 
 
-def values(words: Iterable[str]) -> dict[str, Any]:
+def parse_knobs(words: Iterable[str]) -> dict[str, Any]:
     """Return what `KEY=VALUE` words say; a value is a number or true or false where it can be."""
     pairs = _split(words, "{!r}: write KNOB=VALUE; see: cortex stores configure")
     return {key: _plain_word(value) for key, value in pairs.items()}
@@ -185,7 +185,7 @@ def show_removed(found: Answer) -> None:
 def show_switched(found: Answer) -> None:
     """Print whether a store is asked from now on."""
     how = "asked from now on" if found["store"]["enabled"] else "not asked any more"
-    show.lines(f"{found['store']['name']} is {how}{lasts(found)}")
+    show.lines(f"{found['store']['name']} is {how}{format_lasting(found)}")
 
 
 @shows("stores tune", "notes --weight 2 --floor 0.3")
@@ -193,7 +193,7 @@ def show_tuned(found: Answer) -> None:
     """Print what a store counts now."""
     store = found["store"]
     said = f"{store['name']}: weight {store['weight']:g}, floor {store['floor']:g}"
-    show.lines(f"{said}{lasts(found)}")
+    show.lines(f"{said}{format_lasting(found)}")
 
 
 def show_types(found: Answer) -> None:
@@ -223,7 +223,7 @@ def show_health(found: Answer) -> None:
     show.blocks("How stores have been answering", blocks, empty="no store is known")
 
 
-def missing(found: Answer) -> int:
+def exit_code(found: Answer) -> int:
     """Return the exit code: whether a store that was asked is not there."""
     return 0 if all(each["ok"] for each in found["stores"]) else _ABSENT
 
@@ -233,7 +233,7 @@ def missing(found: Answer) -> int:
     "",
     "notes",
     about="Ask stores whether they are there, and what they are. The exit code is 1 if one is not.",
-    exits=missing,
+    exits=exit_code,
     name=Argument(metavar="[NAME]", complete="stores", help="One store; all that are asked."),
 )
 def show_pinged(found: Answer) -> None:
@@ -253,7 +253,7 @@ def show_pinged(found: Answer) -> None:
 def show_knobs(found: Answer) -> None:
     """Print how everything is turned, or what was changed."""
     if "changed" in found:
-        show.lines(f"changed {listed(found['changed'])}{lasts(found)}")
+        show.lines(f"changed {format_values(found['changed'])}{format_lasting(found)}")
         return
     rows = []
     for each in found["knobs"]:
@@ -270,7 +270,7 @@ def show_knobs(found: Answer) -> None:
     "per_store_timeout_s=2 edges_enabled=false",
     show=show_knobs,
     asks="stores.configure",
-    changes=Argument(metavar="[KNOB=VALUE...]", required=False, read=values),
+    changes=Argument(metavar="[KNOB=VALUE...]", required=False, read=parse_knobs),
 )
 def configure(client: Client, *, changes: dict[str, Any] | None) -> Answer:
     """Turn how stores are asked and fused, at one stroke; without a word, show how it is.
@@ -280,7 +280,7 @@ def configure(client: Client, *, changes: dict[str, Any] | None) -> Answer:
     return client.call("configure", changes=changes) if changes else client.call("knobs")
 
 
-def lasts(found: Answer) -> str:
+def format_lasting(found: Answer) -> str:
     """Return what is said of a change that goes with the daemon; nothing for one that stays."""
     return _UNTIL if found.get("lasts") == _RESTART else ""
 
@@ -292,7 +292,7 @@ def shown(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def listed(knobs: Mapping[str, Any]) -> str:
+def format_values(knobs: Mapping[str, Any]) -> str:
     """Return names with their values, in one line."""
     return ", ".join(f"{name} {shown(value)}" for name, value in knobs.items())
 
@@ -338,7 +338,7 @@ def _answering(store: Answer) -> show.ListEntry:
     facts = f"{store['total']:,} asked, {store['success_rate']:.0%} answered"
     about = [joined(facts, times if store["succeeded"] else None)]
     if error := store["last_error"]:
-        about.append(f"last failure: {shortened(error, _LONGEST)}")
+        about.append(f"last failure: {shorten(error, _LONGEST)}")
     if not store["total"]:
         about = ["not asked since the daemon started"]
     return show.ListEntry(store["status"], store["name"], about)
@@ -352,4 +352,4 @@ def _plain(value: object) -> str:
         value = ", ".join(map(str, value))
     if isinstance(value, dict):
         value = ", ".join(f"{key} {each}" for key, each in value.items())
-    return shortened(str(value), _ROOM)
+    return shorten(str(value), _ROOM)

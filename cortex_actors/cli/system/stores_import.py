@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Annotated
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command, read_text
 from cortex_actors.cli.show import counted, joined
-from cortex_actors.cli.system.stores import listed, shown
+from cortex_actors.cli.system.stores import format_values, shown
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import visible
 from cortex_actors.federation.callosum import LONGEST, CallosumFile
 from cortex_actors.federation.callosum import read_text as read_stores
-from cortex_actors.federation.schema import without_user
+from cortex_actors.federation.schema import mask_address
 
 if TYPE_CHECKING:
     from cortex_actors.federation.store import StoreSpec
@@ -52,7 +52,7 @@ def import_(
     lending = [each for each in said.stores if each.auth.token_env or each.auth.token_keyring]
     if lending and not yes:
         for each in lending:
-            line = f"{each.name}: {_lent(each)} goes to {without_user(each.url)}"
+            line = f"{each.name}: {_lent(each)} goes to {mask_address(each.url)}"
             print(visible(line), file=sys.stderr)
         refusal = "refused to lend tokens of this machine to a file's addresses without being asked"
         question, no = "Send these tokens there?", "nothing was imported"
@@ -75,7 +75,7 @@ def _show_foreseen(said: CallosumFile, found: Answer) -> None:
     title = f"{counted(len(blocks), 'store')} would be taken"
     show.blocks(title, blocks, empty="no store of the file would be taken")
     if found["changed"]:
-        show.lines(f"would turn {listed(found['changed'])}, until the daemon restarts")
+        show.lines(f"would turn {format_values(found['changed'])}, until the daemon restarts")
     show.lines(*(f"would leave out {e['name']}: {e['reason']}" for e in found["skipped"]))
     show.lines(*(f"note: {text}" for text in found["warnings"]))
 
@@ -86,7 +86,7 @@ def _show(found: Answer) -> None:
         if found[did]:
             show.lines(f"{did} {', '.join(found[did])}")
     if found["changed"]:
-        show.lines(f"turned {listed(found['changed'])}")
+        show.lines(f"turned {format_values(found['changed'])}")
         print("that lasts until the daemon restarts; write it into cortex.toml to keep it")
     if not (found["added"] or found["replaced"] or found["changed"]):
         print("the file added nothing")
@@ -98,7 +98,7 @@ def _entry(store: StoreSpec, row: Answer, found: Answer) -> show.ListEntry:
     """Return a store's entry in a list; its options are shown as the list of stores has them."""
     facts = joined(
         store.type,
-        without_user(store.url),
+        mask_address(store.url),
         None if store.weight == 1 else f"weight {store.weight:g}",
         f"floor {store.floor:g}" if store.floor else None,
         _token(store),

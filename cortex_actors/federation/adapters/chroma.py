@@ -17,10 +17,10 @@ from cortex_actors.endpoint.replies import Unwelcome
 from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import (
     OutgoingQuestion,
-    apart,
+    explain_mismatch,
     fields,
     foreign,
-    nearest,
+    make_nearest,
     record,
     text,
 )
@@ -100,9 +100,9 @@ class Chroma(HttpAdapter):
         collection = await self._look_up(asked.seconds)
         # A person's word on the model comes first.
         model = self._options.model or collection.model
-        if why := apart(asked, model=model, dimension=collection.dimension):
+        if why := explain_mismatch(asked, model=model, dimension=collection.dimension):
             raise LeftAlone(why)
-        assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
+        assert asked.vector is not None  # noqa: S101 - `explain_mismatch` has seen to that
         query: dict[str, Any] = {
             "query_embeddings": [asked.vector.tolist()],
             "n_results": asked.limit,
@@ -157,7 +157,7 @@ class Chroma(HttpAdapter):
                 "options.text_key to what holds them in its metadata"
             )
         is_cosine = collection.space == "cosine"
-        return nearest(self.name, rows, is_cosine=is_cosine, limit=limit, shape=_SHAPE)
+        return make_nearest(self.name, rows, is_cosine=is_cosine, limit=limit, shape=_SHAPE)
 
 
 def _rows(found: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from cortex_actors.federation.answers import (
     OutgoingQuestion,
     fields,
     hits_in,
-    measured,
+    make_hit,
     number,
     text,
 )
@@ -111,7 +111,7 @@ class CortexAdapter(HttpAdapter):
         told = {name: text(row.get(name)) for name in _TOLD}
         told["topic"] = ", ".join(filter(None, _texts(row.get("tags"))))
         distance = number(row.get("distance"))
-        return measured(
+        return make_hit(
             self.name,
             row.get("id"),
             text=text(row.get("text")),
@@ -130,7 +130,7 @@ class CortexAdapter(HttpAdapter):
             "matched_topics": _texts(row.get("matched_topics")),
             "overlap": number(row.get("overlap")),
         }
-        return measured(
+        return make_hit(
             self.name,
             row.get("id"),
             text=text(row.get("content")),

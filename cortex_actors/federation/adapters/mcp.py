@@ -33,7 +33,7 @@ from pydantic import Field
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.troubles import SessionEnded
-from cortex_actors.federation.answers import answer, foreign, id_of, measured, number, record, text
+from cortex_actors.federation.answers import answer, foreign, id_of, make_hit, number, record, text
 from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words
 from cortex_actors.rules.addresses import SCHEMES, STDIO
 from cortex_actors.runtime.tasks import Background
@@ -120,7 +120,7 @@ class Fields(StoreOptions):
         sure = number(row.get(self.relevance)) if self.relevance else None
         if sure is None and distance is None:
             sure = UNMEASURED
-        return measured(
+        return make_hit(
             store,
             _first(row, self.id, _IDS, id_of)
             or f"sha256:{sha256(words.encode()).hexdigest()[:_DIGITS]}",

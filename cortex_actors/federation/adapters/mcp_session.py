@@ -20,14 +20,14 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolRequest, CallToolRequestParams, CallToolResult
 
-from cortex_actors.endpoint.replies import HttpReply, large, store_verdict
+from cortex_actors.endpoint.replies import HttpReply, judge_store_answer, refuse_large
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import (
     SessionEnded,
     ToolOutcome,
     Unknown,
     UnusableAnswer,
-    why,
+    explain_failure,
 )
 from cortex_actors.runtime.tasks import Background
 
@@ -224,7 +224,7 @@ class McpSession:
             return trouble
         if self._life.cancelled() or not self._life.done():
             return SessionEnded("the session is closed; ask again")
-        return why(self._life.exception(), is_program=bool(self._command))
+        return explain_failure(self._life.exception(), is_program=bool(self._command))
 
 
 class Pinned(httpx2.AsyncBaseTransport):
@@ -258,7 +258,7 @@ class Pinned(httpx2.AsyncBaseTransport):
             self.trouble = error
             raise httpx2.ConnectError(str(error), request=request) from error
         if response.status_code >= _ERROR:
-            self.trouble = store_verdict(HttpReply(response.status_code, "", b""), "")
+            self.trouble = judge_store_answer(HttpReply(response.status_code, "", b""), "")
         return response
 
     async def _checked(self, response: httpx2.Response) -> httpx2.Response:
@@ -294,7 +294,7 @@ class _Measured(httpx2.AsyncByteStream):
         async for piece in self._stream:
             left -= len(piece)
             if left < 0:
-                trouble = large(self._most)
+                trouble = refuse_large(self._most)
                 self._transport.trouble = trouble
                 raise httpx2.ReadError(str(trouble))
             yield piece

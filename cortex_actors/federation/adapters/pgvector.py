@@ -38,7 +38,7 @@ from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.endpoint.replies import in_time
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Layout, Odd, SessionEnded
-from cortex_actors.federation.answers import OutgoingQuestion, apart, nearest, text
+from cortex_actors.federation.answers import OutgoingQuestion, explain_mismatch, make_nearest, text
 from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words
 from cortex_actors.rules.addresses import Reach, reach
 
@@ -107,7 +107,7 @@ _COLUMNS = (
 _LISTED = 30
 
 
-def name_of(written: str, *, most: int = 1) -> str:
+def quote_name(written: str, *, most: int = 1) -> str:
     """Return a name, quoted; with `most` 2 a schema may come before it.
 
     Raises `StoreUnusable` for anything that is no plain name: nothing of a description gets into a
@@ -124,11 +124,11 @@ def name_of(written: str, *, most: int = 1) -> str:
 
 def _named(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return what columns have to hold, by their quoted names."""
-    return {name_of(name): value for name, value in given.items()}
+    return {quote_name(name): value for name, value in given.items()}
 
 
 #: The name of a column, quoted.
-Column = Annotated[Words, AfterValidator(name_of)]
+Column = Annotated[Words, AfterValidator(quote_name)]
 
 
 class PgvectorOptions(StoreOptions):
@@ -137,11 +137,11 @@ class PgvectorOptions(StoreOptions):
     Every name of a table or a column is quoted.
     """
 
-    table: Annotated[Words, AfterValidator(partial(name_of, most=2))]
+    table: Annotated[Words, AfterValidator(partial(quote_name, most=2))]
     id: Column = '"id"'
     text: Column = '"text"'
     vector: Column = '"embedding"'
-    metadata: Annotated[Listing, AfterValidator(lambda names: [*map(name_of, names)])] = ()
+    metadata: Annotated[Listing, AfterValidator(lambda names: [*map(quote_name, names)])] = ()
     where: Annotated[Table, AfterValidator(_named)] = Field({})
     distance: Literal["cosine", "l2", "ip"] = "cosine"
     model: Words = ""
@@ -243,7 +243,7 @@ class Pgvector:
 
         Raises `LeftAlone` where our vector means nothing to the table's.
         """
-        if why := apart(asked, model=self._model, dimension=None):
+        if why := explain_mismatch(asked, model=self._model, dimension=None):
             raise LeftAlone(why)
         try:
             return await self._run(lambda session: self._search(session, asked), asked.seconds)
@@ -267,9 +267,9 @@ class Pgvector:
     async def _search(self, session: DatabaseSession, asked: OutgoingQuestion) -> Answer:
         """Ask within one transaction."""
         layout = await self._layout(session)
-        if why := apart(asked, model=self._model, dimension=layout.dimension):
+        if why := explain_mismatch(asked, model=self._model, dimension=layout.dimension):
             raise LeftAlone(why)
-        assert asked.vector is not None  # noqa: S101 - `apart` has seen to that
+        assert asked.vector is not None  # noqa: S101 - `explain_mismatch` has seen to that
         # As pgvector reads it; nine digits are a float32 to the last bit.
         vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
         await session.widen(asked.limit)
@@ -280,7 +280,7 @@ class Pgvector:
             for id_, words, far, more in rows
         ]
         is_cosine = self._options.distance == "cosine"
-        return nearest(self._name, found, is_cosine=is_cosine, limit=asked.limit, shape=_SHAPE)
+        return make_nearest(self._name, found, is_cosine=is_cosine, limit=asked.limit, shape=_SHAPE)
 
     async def _ping(self, session: DatabaseSession) -> dict[str, Any]:
         layout = await self._layout(session)

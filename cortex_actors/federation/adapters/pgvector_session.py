@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import psycopg
 from psycopg import waiting
 
-from cortex_actors.federation.adapters.troubles import Layout, UnusableAnswer, meaning
+from cortex_actors.federation.adapters.troubles import Layout, UnusableAnswer, explain_state
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -121,4 +121,4 @@ class DatabaseSession:
 
 def _failure(error: psycopg.Error) -> StoreDown:
     """Return what an error means."""
-    return meaning(error.sqlstate or "", " ".join(str(error).split()))
+    return explain_state(error.sqlstate or "", " ".join(str(error).split()))

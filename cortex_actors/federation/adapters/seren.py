@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.answers import fields, hits_in, id_of, measured, number, record, text
+from cortex_actors.federation.answers import fields, hits_in, id_of, make_hit, number, record, text
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import Below, Flag, StoreOptions, Words
 from cortex_actors.federation.store import Answer, ByTopic, StoreSpec
@@ -158,7 +158,7 @@ class SerenMemory(_Seren):
         """Return a hit; None without an id or a text."""
         own = record(row.get("metadata"))
         own |= {name: row.get(name) for name in ("tier", "topic") if name not in own}
-        return measured(
+        return make_hit(
             self.name,
             row.get("id"),
             text=text(row.get("content")),
@@ -261,7 +261,7 @@ class SerenLoci(_Seren):
         if row.get("live") is False:
             told["live"] = False
         score = number(row.get("score"))
-        return measured(
+        return make_hit(
             self.name,
             row.get("id"),
             text=_sentence(row),

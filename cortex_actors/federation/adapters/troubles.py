@@ -46,7 +46,7 @@ class Odd(UnusableAnswer):
     """A value is not what it should be: a vector of another length."""
 
 
-def why(error: BaseException | None, *, is_program: bool) -> StoreDown:
+def explain_failure(error: BaseException | None, *, is_program: bool) -> StoreDown:
     """Return why no session came about; of a group of errors the others follow from the first."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
@@ -111,7 +111,7 @@ _UNREACHED: Mapping[str, str] = {
 }
 
 
-def meaning(state: str, words: str) -> StoreDown:
+def explain_state(state: str, words: str) -> StoreDown:
     """Return what an error means; `state` is its SQLSTATE, empty where no server gave one."""
     # The query was ended, by its time or by a person.
     if state == "57014":

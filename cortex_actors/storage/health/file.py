@@ -37,7 +37,7 @@ _NAMED = 3
 
 def version(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look whether this program knows the ledger's tables; if not, nothing else can be checked."""
-    found = connection.version_of(opened)
+    found = connection.read_version(opened)
     if found == SCHEMA_VERSION:
         yield Diagnosis("ledger", f"schema version {found}")
     elif found > SCHEMA_VERSION:
@@ -54,29 +54,29 @@ def version(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
         yield note("ledger", text, mend="a start brings it up to date: cortex start")
 
 
-def pages(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_pages(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Read every page (`quick_check`); thoroughly, compare every index with its table, too."""
     how = "integrity_check" if scope.thorough else "quick_check"
-    if not (found := connection.damaged_page(opened, how)):
+    if not (found := connection.find_damage(opened, how)):
         yield Diagnosis("pages", f"{how}: ok")
         return
     remedy = "the next start recovers it (docs/recovery.md): cortex daemon restart"
     yield error("pages", found, mend=remedy, damaged=True)
 
 
-def relations(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_relations(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look for rows whose parent row is missing: they were written by hand."""
-    if not (found := connection.strays(opened)):
+    if not (found := connection.list_strays(opened)):
         yield Diagnosis("relations", "every row belongs to one that is there")
         return
     text = f"{len(found)} rows belong to rows that are not there: {', '.join(found[:_NAMED])}"
     yield warning("relations", text, mend="a backup from before has them: cortex daemon restore")
 
 
-def words(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_words(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Compare both lists with the passages: first whose words there are, then which."""
     for name in WORDS:
-        counted, uneven = connection.counted_words(opened, name)
+        counted, uneven = connection.count_words(opened, name)
         wrong = f"{uneven} passages lack their words, or are gone and still have some"
         if not uneven:
             is_other = connection.has_other_words(opened, name, scope.path)
@@ -104,7 +104,7 @@ class LedgerReader:
         self._path = path
         self._clock = clock
         self._halt = halt
-        self._engine = connection.reading(path, self._is_over)
+        self._engine = connection.open_reading(path, self._is_over)
 
     def __enter__(self) -> Self:
         """Return itself."""

@@ -21,11 +21,11 @@ import numpy as np
 
 from cortex_actors.clock import SECOND, iso
 from cortex_actors.domain.hit import Diagnosis, Repair, error, note, warning
-from cortex_actors.domain.insight import Granularity, section_hash, statement_hash
+from cortex_actors.domain.insight import Granularity, hash_section, hash_statement
 from cortex_actors.domain.project import Chunk
 from cortex_actors.storage.embeddings import embedded_text
 from cortex_actors.storage.tables.columns import given_text
-from cortex_actors.storage.tables.dialect import execute, execute_for, marks
+from cortex_actors.storage.tables.dialect import execute, execute_for, make_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -88,7 +88,7 @@ def stray(opened: Connection) -> list[tuple[str, str]]:
     return sorted(set(execute(opened, query)))
 
 
-def passages(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_passages(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Compare the passages with what may be found."""
     total = opened.exec_driver_sql("SELECT count(*) FROM passages").scalar_one()
     without, stale = lacking(opened), stray(opened)
@@ -169,7 +169,7 @@ class Unsound:
         return [each for hashes in self.found.values() for each in hashes]
 
 
-def waiting(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_waiting(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Count the texts that have no vector of the model that answers, and since when."""
     total = opened.exec_driver_sql(
         "SELECT count(DISTINCT text_hash) FROM (" + _WAITING + ")", (scope.model,)
@@ -185,12 +185,12 @@ def waiting(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
         "cortex status says how the model is" if scope.online else "a daemon embeds: cortex start"
     )
     yield (warning if late else note)("embedding", text, mend=remedy)
-    if lost := forgotten(opened, scope.model):
+    if lost := list_forgotten(opened, scope.model):
         text = f"{len(lost):,} of them are in no list, so that they would never be embedded"
         yield error("embedding", text, mend=_REPAIR, repair=Repair.FORGOTTEN)
 
 
-def forgotten(
+def list_forgotten(
     opened: Connection, model: str, among: Sequence[str] | None = None
 ) -> list[tuple[str, str, str]]:
     """Return (collection, item, place) of passages without a vector that wait in no list.
@@ -201,7 +201,7 @@ def forgotten(
     return execute_for(opened, query, among or (), model).fetchall()
 
 
-def sound(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_vectors(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look at every vector of the model that answers: its length, its numbers, its norm."""
     unsound = examine(opened, scope.model)
     if not unsound.found:
@@ -223,7 +223,7 @@ def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None
         size = max(lengths, key=lambda each: lengths[each], default=0) // _FLOAT * _FLOAT
     unsound, last = Unsound(), 0
     # In the order of the table: by the model's key each slice would sort all that is left.
-    which = "+model = ?" if among is None else f"model = ? AND text_hash IN ({marks(among)})"
+    which = "+model = ?" if among is None else f"model = ? AND text_hash IN ({make_marks(among)})"
     query = (
         f"SELECT seq, text_hash, vector FROM vectors WHERE seq > ? AND {which} "
         f"ORDER BY seq LIMIT {SLICE}"
@@ -237,7 +237,7 @@ def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None
     return unsound
 
 
-def orphaned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_orphans(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Count vectors of texts that exist no more, and of models that the ledger does not know."""
     query = "SELECT count(*), coalesce(sum(length(v.vector)), 0) " + _ORPHANS
     number, size = execute_for(opened, query, (), scope.model).fetchone()
@@ -252,7 +252,7 @@ def orphaned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     yield note("orphans", text, mend=remedy, repair=Repair.ORPHANS)
 
 
-def orphans(opened: Connection, model: str, among: Sequence[int] | None = None) -> list[int]:
+def list_orphans(opened: Connection, model: str, among: Sequence[int] | None = None) -> list[int]:
     """Return the numbers of the vectors without use; with `among`, only of those."""
     query = f"SELECT v.seq {_ORPHANS}{'' if among is None else ' AND v.seq IN :numbers'}"
     return [seq for (seq,) in execute_for(opened, query, among or (), model)]
@@ -280,7 +280,7 @@ _NAMED = 3
 _MEND = "a backup from before may have it: cortex daemon backup --list, cortex daemon restore NAME"
 
 
-def texts(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_texts(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Compare every text that has a hash with it: 200,000 of 250 letters take 1 s of CPU."""
     looked, is_sound = 0, True
     for table, (query, is_as_stored) in _TEXTS.items():
@@ -311,14 +311,14 @@ def _insight(
     """Tell whether an insight's content is that of its id, and of what is embedded of it."""
     text = given_text(content) or ""
     if granularity == Granularity.STATEMENT:
-        return statement_hash(text) == own and _plain(text, embedded)
-    return section_hash(text) == own and _plain(embedded_text(given_text(heading), text), embedded)
+        return hash_statement(text) == own and _plain(text, embedded)
+    return hash_section(text) == own and _plain(embedded_text(given_text(heading), text), embedded)
 
 
 def _principle(content: str | bytes, own: str) -> bool:
     """Tell whether a principle's content is that of its id: a section's, or a statement's."""
     text = given_text(content) or ""
-    return own in (section_hash(text), statement_hash(text))
+    return own in (hash_section(text), hash_statement(text))
 
 
 def _chunk(title: str | bytes, headings: str, text: str | bytes, digest: bytes) -> bool:

@@ -25,14 +25,14 @@ from sqlalchemy import Connection, delete, select
 
 from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
-from cortex_actors.domain.memory import SearchPlace, index_of
+from cortex_actors.domain.memory import SearchPlace, name_index
 from cortex_actors.storage import embeddings, projects
 from cortex_actors.storage import passages as passage_rows
 from cortex_actors.storage.health import passages as health_of_passages
 from cortex_actors.storage.index import pending as indexing
 from cortex_actors.storage.ledger.salvage import KINDS
 from cortex_actors.storage.pipeline import reviews
-from cortex_actors.storage.tables.columns import grouped
+from cortex_actors.storage.tables.columns import group_pairs
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import (
     WORDS,
@@ -65,9 +65,9 @@ LASTING = (
 )
 
 
-def beliefs(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_beliefs(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Compare since when until when memories were believed with the states they are in."""
-    if wrong := disagreeing(opened):
+    if wrong := list_disagreeing(opened):
         text = f"{len(wrong):,} memories are believed and not active, or the other way round"
         yield error("beliefs", text, mend="cortex doctor --repair", repair=Repair.BELIEFS)
         return
@@ -75,7 +75,7 @@ def beliefs(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     yield Diagnosis("beliefs", f"{total:,} stretches of time, as the memories are")
 
 
-def disagreeing(opened: Connection, _model: str = "") -> list[str]:
+def list_disagreeing(opened: Connection, _model: str = "") -> list[str]:
     """Return the memories whose beliefs do not agree with the state that each is in."""
     queries = (LACKING, LASTING)
     return sorted({row[0] for query in queries for row in opened.exec_driver_sql(query)})
@@ -107,7 +107,7 @@ class LedgerFiles:
         return any(each.covers(project_id, path) for each in self.revoked)
 
 
-def learned(opened: Connection, _model: str = "") -> LedgerFiles:
+def load_files(opened: Connection, _model: str = "") -> LedgerFiles:
     """Return what the ledger says of files."""
     followed = projects.followed(opened)
     states = {
@@ -124,11 +124,11 @@ def learned(opened: Connection, _model: str = "") -> LedgerFiles:
         waiting=frozenset(opened.execute(changed).scalars()),
         scan=opened.execute(scans).first() is not None,
         revoked=tuple(reviews.standing(opened)),
-        left_out=projects.left_out(opened),
+        left_out=projects.count_left_out(opened),
     )
 
 
-def owned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_owner(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Check that the owner in the ledger is the process that has it open."""
     row = opened.execute(select(owner.c.epoch, owner.c.pid, owner.c.started_at)).one_or_none()
     if row is None:
@@ -143,7 +143,7 @@ def owned(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
         yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
 
 
-def ordered(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_index(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Check which generation is in use, whose vectors it holds, and which changes wait for it."""
     state, pending = indexing.state(opened), indexing.pending(opened)
     if state is None:
@@ -206,7 +206,7 @@ def _mend_beliefs(connection: Connection, _model: str, ids: Sequence[str]) -> No
 
 def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]]) -> None:
     """Rebuild the passages of some items."""
-    for collection, ids in grouped(items).items():
+    for collection, ids in group_pairs(items).items():
         if collection in _REMAKE:
             _REMAKE[collection](connection, ids)
         else:  # of no known kind: written by hand
@@ -221,16 +221,16 @@ def _drop_damaged(connection: Connection, model: str, hashes: Sequence[bytes]) -
 
 def _remind(connection: Connection, model: str, lost: Sequence[tuple[str, str, str]]) -> None:
     """Queue passages for the embedder that are in no list."""
-    still = set(health_of_passages.forgotten(connection, model, [each[1] for each in lost]))
+    still = set(health_of_passages.list_forgotten(connection, model, [each[1] for each in lost]))
     for each in lost:
         if each in still:
             collection, item_id, place = each
-            indexing.note(connection, index_of(collection, SearchPlace(place)), put=[item_id])
+            indexing.note(connection, name_index(collection, SearchPlace(place)), put=[item_id])
 
 
 def _drop_orphans(connection: Connection, model: str, seqs: Sequence[int]) -> None:
     """Drop vectors that are not needed, unless one is needed by now."""
-    still = health_of_passages.orphans(connection, model, seqs)
+    still = health_of_passages.list_orphans(connection, model, seqs)
     connection.execute(delete(vectors).where(vectors.c.seq.in_(still)))
 
 
@@ -241,7 +241,7 @@ MENDS: Mapping[Repair, Mend] = {
         lambda *_: list(WORDS),
         lambda c, *_: passage_rows.rebuild(c),
     ),
-    Repair.BELIEFS: Mend("memories got their beliefs right", disagreeing, _mend_beliefs),
+    Repair.BELIEFS: Mend("memories got their beliefs right", list_disagreeing, _mend_beliefs),
     Repair.PASSAGES: Mend(
         "items got their passages again",
         lambda c, _: sorted({*health_of_passages.stray(c), *health_of_passages.lacking(c)}),
@@ -253,10 +253,10 @@ MENDS: Mapping[Repair, Mend] = {
         _drop_damaged,
     ),
     Repair.FORGOTTEN: Mend(
-        "passages wait to be embedded again", health_of_passages.forgotten, _remind
+        "passages wait to be embedded again", health_of_passages.list_forgotten, _remind
     ),
     Repair.ORPHANS: Mend(
-        "vectors without use were dropped", health_of_passages.orphans, _drop_orphans
+        "vectors without use were dropped", health_of_passages.list_orphans, _drop_orphans
     ),
     Repair.INDEX: Mend(
         "new generation of the index was begun",

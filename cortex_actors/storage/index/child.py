@@ -47,10 +47,10 @@ class Index:
         self._remote = server is not None
         with self._faults():
             if server is None:
-                self._folder = chroma.taken(params["path"])
-                self._client = chroma.embedded(params["path"])
+                self._folder = chroma.lock_folder(params["path"])
+                self._client = chroma.open_folder(params["path"])
             else:
-                self._client = chroma.remote(**server)
+                self._client = chroma.open_server(**server)
             make = partial(self._client.get_or_create_collection, embedding_function=None)
             self._collections = {  # made where they are new
                 name: make(name + params["suffix"], configuration=chroma.CONFIGURATION)
@@ -62,7 +62,7 @@ class Index:
         """Insert or replace `ids` of `collection` with the rows of the body."""
         collection = self._collections[params["collection"]]
         ids, rows = params["ids"], _rows(body, params["dimension"])
-        with self._faults(), chroma.caller_faults():
+        with self._faults(), chroma.map_caller_faults():
             for start in range(0, len(ids), CHUNK):
                 upto = start + CHUNK
                 collection.upsert(ids=ids[start:upto], embeddings=rows[start:upto])
@@ -93,7 +93,7 @@ class Index:
         """Return the `limit` nearest ids of `collection` to each row of the body, and cosines."""
         collection = self._collections[params["collection"]]
         rows = _rows(body, params["dimension"])
-        with self._faults(), chroma.caller_faults():
+        with self._faults(), chroma.map_caller_faults():
             # Counting first would take longer than the question: 1 ms at 20,000.
             found = collection.query(
                 query_embeddings=rows, n_results=params["limit"], include=["distances"]
@@ -105,7 +105,7 @@ class Index:
         """Delete the `collections` of other generations on a server, by their `suffixes`."""
         with self._faults():
             for suffix in params["suffixes"]:
-                chroma.forget(self._client, params["collections"], suffix)
+                chroma.delete_generation(self._client, params["collections"], suffix)
         return {}, b""
 
     def close(self, _params: Params, _body: bytes) -> Reply:
@@ -121,7 +121,7 @@ class Index:
 
     def _faults(self) -> AbstractContextManager[None]:
         """Return what tells a server's trouble from an index's; a folder has only its own."""
-        return chroma.server_faults() if self._remote else nullcontext()
+        return chroma.map_server_faults() if self._remote else nullcontext()
 
 
 def _rows(body: bytes, dimension: int) -> Any:
@@ -136,7 +136,7 @@ OPS = ("load", "open", "put", "drop", "get", "query", "forget", "close")
 def main() -> None:
     """Answer the parent until it goes."""
     index = Index()
-    child.serve({op: getattr(index, op) for op in OPS}, child.inherited(sys.argv))
+    child.serve({op: getattr(index, op) for op in OPS}, child.take_socket(sys.argv))
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ def load() -> None:
     import chromadb  # noqa: F401, PLC0415 - that it is here
 
 
-def taken(path: str) -> int:
+def lock_folder(path: str) -> int:
     """Return a descriptor that keeps every other child off a folder; raises `FolderTaken`.
 
     The kernel releases it when this process ends. The daemon's lock keeps two daemons apart, and
@@ -70,14 +70,14 @@ def taken(path: str) -> int:
     return descriptor
 
 
-def embedded(path: str) -> Any:
+def open_folder(path: str) -> Any:
     """Return a client on a folder, which is made when it is new."""
     import chromadb  # noqa: PLC0415 - see load
 
     return chromadb.PersistentClient(path=path, settings=_settings())
 
 
-def remote(host: str, port: int, *, tls: bool, here: bool, system_store: bool = False) -> Any:
+def open_server(host: str, port: int, *, tls: bool, here: bool, system_store: bool = False) -> Any:
     """Return a client on a server; raises `ServerAway` when none answers there.
 
     `system_store` has the operating system's certificates count, from then on in this process:
@@ -91,14 +91,14 @@ def remote(host: str, port: int, *, tls: bool, here: bool, system_store: bool = 
         truststore.inject_into_ssl()
     if here:
         os.environ["NO_PROXY"] = "*"  # what is on this machine is not asked through a proxy
-    with server_faults():
+    with map_server_faults():
         try:
             return chromadb.HttpClient(host=host, port=port, ssl=tls, settings=_settings())
         except ValueError as error:  # Chroma's word for "no server there"
             raise ServerAway(f"no Chroma server answers at {host}:{port}: {error}") from error
 
 
-def forget(client: Any, names: Sequence[str], suffix: str) -> None:
+def delete_generation(client: Any, names: Sequence[str], suffix: str) -> None:
     """Delete the collections of one generation; those that are gone already are fine."""
     from chromadb.errors import NotFoundError  # noqa: PLC0415 - see load
 
@@ -110,7 +110,7 @@ def forget(client: Any, names: Sequence[str], suffix: str) -> None:
 
 
 @contextmanager
-def caller_faults() -> Iterator[None]:
+def map_caller_faults() -> Iterator[None]:
     """Turn Chroma's word for a vector of the wrong length into `BadInput`."""
     try:
         yield
@@ -121,7 +121,7 @@ def caller_faults() -> Iterator[None]:
 
 
 @contextmanager
-def server_faults() -> Iterator[None]:
+def map_server_faults() -> Iterator[None]:
     """Turn a server that cannot be reached, or has trouble of its own, into `ServerAway`."""
     from chromadb.errors import ChromaError  # noqa: PLC0415 - see load
 
@@ -179,4 +179,4 @@ class Server:
 
     def params(self) -> dict[str, Any]:
         """Return the parameters for the child, as JSON."""
-        return {**asdict(self), "here": addresses.here(self.host)}
+        return {**asdict(self), "here": addresses.is_here(self.host)}

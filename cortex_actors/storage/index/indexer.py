@@ -33,7 +33,7 @@ from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.tables import dialect
-from cortex_actors.storage.tables.columns import chunks, rows_in
+from cortex_actors.storage.tables.columns import rows_in, split_chunks
 from cortex_actors.storage.tables.schema import index_ops, passages
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Records
 
 
-def texts(
+def list_texts(
     connection: Connection, model: str, *, limit: int, complete: int
 ) -> tuple[int, list[tuple[str, str, bytes]]]:
     """Return the newest change there ever was, and what `indexing.unembedded` gives.
@@ -55,11 +55,11 @@ def texts(
     Whatever has no vector came with a change. So nothing is looked for again (14 ms when 50,000
     changes wait) when `complete` is that change: then every text had its vector already.
     """
-    newest = dialect.newest(connection, index_ops)
+    newest = dialect.find_newest(connection, index_ops)
     return newest, [] if newest == complete else embeddings.unembedded(connection, model, limit)
 
 
-def defer(connection: Connection, hashes: Collection[bytes]) -> int:
+def defer_changes(connection: Connection, hashes: Collection[bytes]) -> int:
     """Move the changes of texts behind all others; return how many others went past them.
 
     0 says that nothing else waits behind them, and then nothing was moved.
@@ -72,7 +72,7 @@ def defer(connection: Connection, hashes: Collection[bytes]) -> int:
     query = select(index_ops.c.seq).where(index_ops.c.seq > seqs[0])
     passed = len(set(connection.execute(query).scalars()) - set(seqs))
     if passed:
-        for some in chunks(seqs):
+        for some in split_chunks(seqs):
             columns = [index_ops.c.collection, index_ops.c.item_id, index_ops.c.op]
             again = select(*columns).where(index_ops.c.seq.in_(some)).order_by(index_ops.c.seq)
             connection.execute(insert(index_ops).from_select([c.name for c in columns], again))
@@ -240,7 +240,7 @@ class Indexer(AsyncioActor):
         model, now = self._model, self._clock.monotonic()
         self._refused = {each: until for each, until in self._refused.items() if until > now}
         how = {"limit": BACKLOG + len(self._refused), "complete": self._complete}
-        newest, found = await self._records.read(lambda c: texts(c, model, **how))
+        newest, found = await self._records.read(lambda c: list_texts(c, model, **how))
         self._complete = self._complete if found else newest
         if not (todo := [each for each in found if each[2] not in self._refused][:BACKLOG]):
             return False
@@ -268,7 +268,7 @@ class Indexer(AsyncioActor):
         if not changes:
             self._since = None
             # What waits behind texts that were refused goes past them.
-            give_way = partial(defer, hashes=list(self._refused))
+            give_way = partial(defer_changes, hashes=list(self._refused))
             return bool(self._refused) and await self._records.write(give_way) > 0
         if not self._is_time(len(changes)):
             return False

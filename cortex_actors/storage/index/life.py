@@ -144,7 +144,7 @@ class LifeRecord:
         return True
 
 
-def by_itself(code: int | None) -> bool:
+def is_own_death(code: int | None) -> bool:
     """Tell whether an exit code says that a process fell over something, and was not killed."""
     return bool(code) and code not in _SENT
 
@@ -300,7 +300,7 @@ class IndexLife:
         if code:
             how = f"with exit code {code} " if code > 0 else f"by signal {-code} "
         reason = f"its process ended {how}while it was {self.phase}"
-        in_files = self.phase in (Phase.OPENING, Phase.CHECKING) and by_itself(code)
+        in_files = self.phase in (Phase.OPENING, Phase.CHECKING) and is_own_death(code)
         self.end(LifeEnding(LifeEndKind.DIED, reason, in_its_files=in_files))
 
     def _down(self, op: str) -> IndexDown:

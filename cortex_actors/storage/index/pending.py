@@ -174,7 +174,7 @@ class Holding:
     unsure: frozenset[str]
 
 
-def holding(connection: sa.Connection, collection: str) -> Holding:
+def load_holding(connection: sa.Connection, collection: str) -> Holding:
     """Return what a collection of the index must hold."""
     settled = sa.literal(collection) == INDEX, ~sa.exists().where(_waits())
     query = sa.select(passages.c.item_id).where(*settled).order_by(passages.c.id)
@@ -183,7 +183,7 @@ def holding(connection: sa.Connection, collection: str) -> Holding:
     return Holding(order, frozenset(order), frozenset(connection.execute(waiting).scalars()))
 
 
-def rows_of(
+def load_rows(
     connection: sa.Connection, model: str, collection: str, *, ids: Collection[str]
 ) -> dict[str, Matrix]:
     """Return the vectors that items have in a collection, by id; damaged ones are left out."""
@@ -194,10 +194,10 @@ def rows_of(
     )
     rows = rows_in(connection, query, passages.c.item_id, ids)
     found: dict[str, bytes] = {row.item_id: row.vector for row in rows}
-    return embeddings.sound(found)
+    return embeddings.keep_sound(found)
 
 
-def size(connection: sa.Connection, model: str) -> tuple[int, int]:
+def measure_index(connection: sa.Connection, model: str) -> tuple[int, int]:
     """Return how many vectors the whole index may hold, and the bytes of one."""
     length = sa.select(sa.func.length(vectors.c.vector)).where(vectors.c.model == model).limit(1)
     bytes_of_one = int(connection.execute(length).scalar() or USUAL_BYTES)

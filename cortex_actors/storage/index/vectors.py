@@ -222,7 +222,7 @@ class Keeper:
         """End a life before it opens files that look bad."""
         if place.server is not None:
             return
-        rows, each = await self.records.read(partial(pending.size, model=self.model))
+        rows, each = await self.records.read(partial(pending.measure_index, model=self.model))
         try:
             found = await asyncio.to_thread(suspicion, place.folder, rows=rows, vector_bytes=each)
         except OSError as error:

@@ -129,7 +129,7 @@ class Verification:
 
     async def _tally(self, name: str) -> CollectionTally:
         """Look at one collection."""
-        before = await self._read(partial(pending.holding, collection=name))
+        before = await self._read(partial(pending.load_holding, collection=name))
         found, doubtful = await self._pages(name)
         doubtful |= (before.sure - found) | (found - before.sure - before.unsure)
         missing, extra, differing = await self._again(name, doubtful)
@@ -173,7 +173,7 @@ class Verification:
 
     async def _rows_of(self, name: str, ids: Sequence[str]) -> dict[str, Matrix]:
         """Return the vectors that the ledger has of items, by id."""
-        query = partial(pending.rows_of, model=self._model, collection=name, ids=ids)
+        query = partial(pending.load_rows, model=self._model, collection=name, ids=ids)
         return await self._read(query)
 
     async def _again(self, name: str, doubtful: Collection[str]) -> tuple[int, int, int]:
@@ -182,14 +182,14 @@ class Verification:
         ids = sorted(doubtful)
         for start in range(0, len(ids), ROWS):
             some = set(ids[start : start + ROWS])
-            before = await self._read(partial(pending.holding, collection=name))
+            before = await self._read(partial(pending.load_holding, collection=name))
             wanted = {"collection": name, "ids": sorted(some), "rows": self._deep}
             answer, body = await self._ask("get", wanted)
             held = answer["ids"]
             wrong = set[str]()
             if self._deep and held:
                 wrong = await self._differing(name, held, _matrix(answer, body))
-            after = await self._read(partial(pending.holding, collection=name))
+            after = await self._read(partial(pending.load_holding, collection=name))
             some -= before.unsure | after.unsure
             sure = before.sure & after.sure
             missing += len((some & sure) - set(held))

@@ -54,13 +54,13 @@ _TURNS: dict[Path, threading.Lock] = {}
 _FAULTS: dict[Path, LedgerDown] = {}
 
 
-def take(path: Path) -> threading.Lock:
+def take_turn(path: Path) -> threading.Lock:
     """Wait until no other writing connection to a file is open in this process, and take the turn.
 
     Raises `LedgerDown` when the one before does not end: after a kill its thread may hang in the
     disk; and the fault of a file that has failed.
     """
-    if (why := fault(path)) is not None:
+    if (why := find_fault(path)) is not None:
         raise why
     turn = _TURNS.setdefault(path, threading.Lock())
     if not turn.acquire(timeout=TURN_TIMEOUT):
@@ -69,12 +69,12 @@ def take(path: Path) -> threading.Lock:
     return turn
 
 
-def fault(path: Path) -> LedgerDown | None:
+def find_fault(path: Path) -> LedgerDown | None:
     """Return why this process writes a file no more; None while it may."""
     return _FAULTS.get(path)
 
 
-def close(path: Path, why: LedgerDown) -> None:
+def refuse_writers(path: Path, why: LedgerDown) -> None:
     """Refuse every later writer: the file has failed."""
     _FAULTS.setdefault(path, why)
 
@@ -179,7 +179,7 @@ class Ledger(AsyncioActor):
 
     def _on_fault(self, error: LedgerDown) -> None:
         """Crash for good: the daemon ends, and the next start finds what was acknowledged."""
-        close(self._home.ledger, error)
+        refuse_writers(self._home.ledger, error)
         with contextlib.suppress(RuntimeError):  # the loop has ended before us
             self._loop.call_soon_threadsafe(self._crash, error)
         if isinstance(error, DiskFault):
@@ -201,10 +201,10 @@ class Ledger(AsyncioActor):
     def _open(self) -> None:
         """Open the file, migrate it, take the next epoch (on a thread: it waits for the disk)."""
         path, settings = self._home.ledger, self._settings
-        turn = take(path)
-        writing = connection.writing(path, settings.busy_timeout_s)
+        turn = take_turn(path)
+        writing = connection.open_writing(path, settings.busy_timeout_s)
         try:
-            recovery.ready(self._home, self._clock)
+            recovery.make_ready(self._home, self._clock)
             # First, because SQLite gives the files beside it the mode that this one has.
             path.touch(mode=0o600)
             path.chmod(0o600)
@@ -215,7 +215,7 @@ class Ledger(AsyncioActor):
         except BaseException as error:
             found = _unopened(error, path)
             if isinstance(found, DiskFault) and not faults.is_damage(error):
-                close(path, found)
+                refuse_writers(path, found)
                 with contextlib.suppress(DBAPIError):  # never opened, and it does not open now
                     connection.abandon(writing)
             else:
@@ -225,7 +225,7 @@ class Ledger(AsyncioActor):
                 raise
             raise found from error
         limits = writer.TransactionLimits(settings.group_units, settings.group_ms / 1_000)
-        self._reading = connection.reading(path, self._is_over)
+        self._reading = connection.open_reading(path, self._is_over)
         self._writer = writer.Writer(
             writing, epoch, limits=limits, clock=self._clock, closed=turn.release, ground=ground
         )
@@ -273,7 +273,7 @@ class Ledger(AsyncioActor):
 
 def _unopened(error: BaseException, path: Path) -> LedgerDown | None:
     """Return why a ledger does not open; None where it is not the disk's or SQLite's fault."""
-    found = faults.of(error, path, doing="open")
+    found = faults.explain(error, path, doing="open")
     if found is None and isinstance(error, (DBAPIError, OSError)):
         cause = error.orig if isinstance(error, DBAPIError) else error
         found = LedgerDown(f"cannot open the ledger {path}: {cause}")

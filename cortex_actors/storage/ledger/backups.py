@@ -46,18 +46,18 @@ from sqlalchemy import Connection, and_, delete, exists, func, select
 from cortex_actors.clock import DAY, SECOND, moment
 from cortex_actors.errors import BadInput, LedgerDown, NotFound, StorageFull
 from cortex_actors.home import HOME_MODE, write_private
-from cortex_actors.rules.decay import BACKUP_HOUR, kept_backups
+from cortex_actors.rules.decay import BACKUP_HOUR, choose_backups
 from cortex_actors.storage.ledger.files import (
     BESIDE,
     Halt,
     beside,
-    failure,
+    explain_failure,
+    format_stamp,
+    parse_stamp,
+    read_finding,
     reader,
     settle,
     size,
-    stamp,
-    stamped,
-    wrong,
 )
 from cortex_actors.storage.tables.columns import put_rows
 from cortex_actors.storage.tables.schema import dead_letters, deliveries, events, jobs, runs
@@ -109,7 +109,7 @@ def copy(
         part.replace(target)
         settle(target.parent)
     except (sqlite3.Error, OSError) as error:
-        raise failure(f"copy the ledger {source} to {target}", error) from error
+        raise explain_failure(f"copy the ledger {source} to {target}", error) from error
     finally:
         part.unlink(missing_ok=True)
 
@@ -127,7 +127,7 @@ def problem(path: Path, *, quick: bool = False) -> str:
                 return "it is no ledger"
             how = "quick_check" if quick else "integrity_check"
             (found,) = opened.execute(f"PRAGMA {how}(1)").fetchone()
-            return wrong(found).removeprefix(_WHERE)
+            return read_finding(found).removeprefix(_WHERE)
     except (sqlite3.Error, OSError) as error:
         return str(error)
 
@@ -144,7 +144,7 @@ def refuse_without_room(source: Path, folder: Path) -> None:
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
-        raise failure(f"copy the ledger {source} into {folder}", error) from error
+        raise explain_failure(f"copy the ledger {source} into {folder}", error) from error
     if free < need:
         raise StorageFull(
             f"cannot copy the ledger {source} into {folder}: that needs {need:,} bytes and "
@@ -214,7 +214,7 @@ def listed(folder: Path) -> list[Backup]:
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise failure(f"list the backups in {folder}", error) from error
+        raise explain_failure(f"list the backups in {folder}", error) from error
     found = [each for path in paths if (each := _backup(path)) is not None]
     return sorted(found, key=lambda each: (each.at, each.path.name), reverse=True)
 
@@ -228,7 +228,7 @@ def take(ledger: Path, folder: Path, *, at: int, halt: Halt | None = None) -> Ba
     written, newest = _written(ledger), _newest(folder)
     if written is None or (newest and newest.path.stat().st_mtime_ns == written):
         return None
-    target = folder / f"cortex-{stamp(at)}.db"
+    target = folder / f"cortex-{format_stamp(at)}.db"
     quick = any(
         each.at // BACKUP_HOUR == at // BACKUP_HOUR for each in listed(folder) if not each.migrated
     )
@@ -244,7 +244,7 @@ def take_now(ledger: Path, folder: Path, *, at: int, halt: Halt | None = None) -
     written = _written(ledger)
     if written is None:
         raise NotFound(f"there is no ledger at {ledger} yet; start the daemon: cortex start")
-    target = folder / f"manual-{stamp(at)}.db"
+    target = folder / f"manual-{format_stamp(at)}.db"
     made = _taken(ledger, target, written=written, at=at, halt=halt)
     return replace(made, manual=True)
 
@@ -268,7 +268,7 @@ def take_to(ledger: Path, target: Path, *, at: int, halt: Halt | None = None) ->
     Raises `BadInput` for a place that is taken, `NotFound` where there is no folder or no ledger.
     """
     if target.is_dir():
-        target /= f"cortex-{stamp(at)}.db"
+        target /= f"cortex-{format_stamp(at)}.db"
     if os.path.lexists(target):
         raise BadInput(f"cannot copy the ledger to {target}: that exists; give a new name")
     if not target.parent.is_dir():
@@ -296,11 +296,11 @@ def copy_for_user(
     return {"path": str(made.path), "size": made.size, "at": made.at, "took_s": took}
 
 
-def before_migration(ledger: Path, *, version: int, at: int) -> Path:
+def copy_before_migration(ledger: Path, *, version: int, at: int) -> Path:
     """Copy a ledger that is about to be migrated; of such copies the last three are kept."""
     folder = ledger.with_name("backups")
     prepare(folder)
-    target = folder / f"before-v{version}-{stamp(at)}.db"
+    target = folder / f"before-v{version}-{format_stamp(at)}.db"
     copy(ledger, target)
     for each in [one for one in listed(folder) if one.migrated][MIGRATIONS:]:
         each.path.unlink(missing_ok=True)
@@ -318,7 +318,7 @@ def tidy(folder: Path, *, now: int, hourly: int, daily: int) -> list[Path]:
     gone = []
     for manual in (False, True):
         some = [each for each in copies if each.manual is manual]
-        keep = kept_backups([each.at for each in some], now, hourly=hourly, daily=daily)
+        keep = choose_backups([each.at for each in some], now, hourly=hourly, daily=daily)
         gone += [
             each.path
             for each in some
@@ -329,7 +329,7 @@ def tidy(folder: Path, *, now: int, hourly: int, daily: int) -> list[Path]:
     return gone
 
 
-def age(folder: Path, now: int) -> float | None:
+def compute_age(folder: Path, now: int) -> float | None:
     """Return the seconds since the newest copy; None without any, 0 for one that lies ahead."""
     newest = _newest(folder)
     return None if newest is None else max(0.0, (now - newest.at) / SECOND)
@@ -340,7 +340,7 @@ def _newest(folder: Path) -> Backup | None:
     return next((each for each in listed(folder) if not each.migrated), None)
 
 
-def written(ledger: Path) -> int:
+def find_written(ledger: Path) -> int:
     """Return when a ledger was last written, UTC microseconds; 0 where there is none."""
     return (_written(ledger) or 0) // 1_000
 
@@ -348,13 +348,13 @@ def written(ledger: Path) -> int:
 def note_check(folder: Path, at: int) -> None:
     """Remember that the whole ledger was found sound then."""
     prepare(folder)
-    write_private(folder / _CHECKED, f"{stamp(at)}\n")
+    write_private(folder / _CHECKED, f"{format_stamp(at)}\n")
 
 
 def checked_at(folder: Path) -> int | None:
     """Return when the whole ledger was last found sound, UTC microseconds; None if not known."""
     try:
-        return stamped((folder / _CHECKED).read_text(encoding="ascii").strip())
+        return parse_stamp((folder / _CHECKED).read_text(encoding="ascii").strip())
     except (OSError, ValueError):
         return None
 
@@ -369,13 +369,13 @@ def prepare(folder: Path) -> None:
         for left in folder.glob(f"*.db{PART}"):
             left.unlink(missing_ok=True)
     except OSError as error:
-        raise failure(f"write the backups in {folder}", error) from error
+        raise explain_failure(f"write the backups in {folder}", error) from error
 
 
 def _backup(path: Path) -> Backup | None:
     """Return what a path in the folder is; None for anything but a copy."""
     found = _NAME.fullmatch(path.name)
-    at = stamped(found[2]) if found else None
+    at = parse_stamp(found[2]) if found else None
     if found is None or at is None or not path.is_file():
         return None
     kind, size = found[1], path.stat().st_size
@@ -407,7 +407,7 @@ REPLACED = "replaced"
 _RESTORED = re.compile(rf"\.{REPLACED}-(\d{{8}}T\d{{6}}Z)")
 
 
-def part(path: Path) -> Path:
+def name_part(path: Path) -> Path:
     """Return where the new ledger is made; what a crash has left half made is removed."""
     for each in path.parent.glob(f"{path.name}.*{PART}*"):
         each.unlink(missing_ok=True)
@@ -449,32 +449,32 @@ def commit(path: Path, made: Path, *, kind: str, at: int) -> Path:
         raise LedgerDown(message)
     try:
         settle(made)
-        made.rename(path.with_name(f"{path.name}.next-{kind}-{stamp(at)}"))
+        made.rename(path.with_name(f"{path.name}.next-{kind}-{format_stamp(at)}"))
         settle(path.parent)
     except OSError as error:
-        raise failure(f"exchange the ledger {path}", error) from error
+        raise explain_failure(f"exchange the ledger {path}", error) from error
     finish(path)
-    return aside(path, kind=kind, at=at)
+    return name_aside(path, kind=kind, at=at)
 
 
-def aside(path: Path, *, kind: str, at: int) -> Path:
+def name_aside(path: Path, *, kind: str, at: int) -> Path:
     """Return where a ledger that is exchanged then lies afterwards."""
-    return path.with_name(f"{path.name}.{kind}-{stamp(at)}")
+    return path.with_name(f"{path.name}.{kind}-{format_stamp(at)}")
 
 
-def first_aside(path: Path, *, kind: str, at: int) -> Path | None:
+def find_aside(path: Path, *, kind: str, at: int) -> Path | None:
     """Return where the first file of a ledger will lie once it is exchanged then.
 
     That is the ledger itself or, where it is gone, what SQLite kept beside it; None for nothing.
     """
-    old = aside(path, kind=kind, at=at)
+    old = name_aside(path, kind=kind, at=at)
     for end in ("", *BESIDE):
         if os.path.lexists(path.with_name(path.name + end)):
             return _free(old.with_name(old.name + end))
     return None
 
 
-def restored_at(path: Path) -> int | None:
+def find_restored(path: Path) -> int | None:
     """Return when a user put a backup in the ledger's place last, UTC microseconds, to the second.
 
     None where no replaced ledger is kept, or the folder cannot be read.
@@ -483,7 +483,7 @@ def restored_at(path: Path) -> int | None:
         names = [each.name.removeprefix(path.name) for each in path.parent.iterdir()]
     except OSError:
         return None
-    times = [stamped(found[1]) for name in names if (found := _RESTORED.match(name))]
+    times = [parse_stamp(found[1]) for name in names if (found := _RESTORED.match(name))]
     return max((each for each in times if each is not None), default=None)
 
 
@@ -511,7 +511,7 @@ def finish(path: Path) -> None:
             waiting.rename(path)
             settle(path.parent)
     except OSError as error:
-        raise failure(f"exchange the ledger {path}", error) from error
+        raise explain_failure(f"exchange the ledger {path}", error) from error
 
 
 def _free(target: Path) -> Path:
@@ -525,7 +525,7 @@ def _free(target: Path) -> Path:
 BELIEVED = 100
 
 
-def horizon(connection: Connection, now: int, keep_days: float) -> int:
+def compute_horizon(connection: Connection, now: int, keep_days: float) -> int:
     """Return the time before which things are old: so many days before `now`.
 
     And so many before the time of the last `BELIEVED` events: a clock that is years ahead for a
@@ -597,11 +597,11 @@ class JobRow:
     said: str | None = None
 
 
-def known(connection: Connection) -> dict[str, JobRow]:
+def load_jobs(connection: Connection) -> dict[str, JobRow]:
     """Return the jobs that were noted, by name."""
     return {row.name: JobRow(*row) for row in connection.execute(select(jobs))}
 
 
-def note(connection: Connection, rows: Iterable[JobRow]) -> None:
+def note_jobs(connection: Connection, rows: Iterable[JobRow]) -> None:
     """Write the state of jobs, over what was written of them before."""
     put_rows(connection, jobs, map(asdict, rows))

@@ -87,7 +87,7 @@ _PRAGMAS = (
 )
 
 
-def writing(path: Path, busy: float = BUSY) -> Engine:
+def open_writing(path: Path, busy: float = BUSY) -> Engine:
     """Return the engine of the one connection that writes; every transaction begins IMMEDIATE.
 
     `busy` is how many seconds it waits for a lock that another process holds.
@@ -105,7 +105,7 @@ def writing(path: Path, busy: float = BUSY) -> Engine:
     return engine
 
 
-def reading(path: Path, over: Callable[[dict[str, Any]], bool] | None = None) -> Engine:
+def open_reading(path: Path, over: Callable[[dict[str, Any]], bool] | None = None) -> Engine:
     """Return the engine of the connections that read; a write through it is an error.
 
     `over` is asked, with the connection's `info`, whether the query that runs has had its time.
@@ -120,15 +120,15 @@ def reading(path: Path, over: Callable[[dict[str, Any]], bool] | None = None) ->
     return engine
 
 
-def raw(engine: Engine) -> sqlite3.Connection:
-    """Return the driver's connection of a `writing` engine, for what is no transaction."""
+def find_driver(engine: Engine) -> sqlite3.Connection:
+    """Return the driver's connection of a `open_writing` engine, for what is no transaction."""
     lent = engine.raw_connection()
     found = lent.driver_connection
     lent.close()  # gives it back: there is one, and it stays open
     return found  # type: ignore[return-value]
 
 
-def driver_of(connection: Connection) -> sqlite3.Connection:
+def find_driver_of(connection: Connection) -> sqlite3.Connection:
     """Return the driver's connection below one of SQLAlchemy's: for statements that are short."""
     return cast("sqlite3.Connection", connection.connection.driver_connection)
 
@@ -151,9 +151,9 @@ def changed_since(
     None where that is not known: the log is another one, or begins only now. In a write
     transaction: a reader that begins after it sees all that is named.
     """
-    driver = driver_of(connection)
+    driver = find_driver_of(connection)
     if not driver.execute("SELECT 1 FROM temp.sqlite_master WHERE name = 'changed'").fetchone():
-        for statement in statements(str(Path(__file__).with_name("changes"))):
+        for statement in read_statements(str(Path(__file__).with_name("changes"))):
             driver.execute(statement)
     if driver.execute("SELECT max(seq) - min(seq) > ? FROM changed", (LOGGED,)).fetchone()[0]:
         driver.execute("DELETE FROM changed")
@@ -176,7 +176,7 @@ def settle(engine: Engine, path: Path) -> None:
     log = path.with_name(f"{path.name}-wal")
     if not (log.exists() and log.stat().st_size):
         return
-    connection = raw(engine)
+    connection = find_driver(engine)
     connection.execute("BEGIN IMMEDIATE")  # so that no one else writes to the log
     try:
         _write_again(log)
@@ -191,7 +191,7 @@ def abandon(engine: Engine) -> None:
     Closing it would write the log into a file that cannot be trusted, or is another's; Python 3.11
     has no way to close without. So the object is never freed, not even when Python ends.
     """
-    ctypes.pythonapi.Py_IncRef(ctypes.py_object(raw(engine)))
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(find_driver(engine)))
 
 
 def _write_again(log: Path) -> None:
@@ -225,24 +225,24 @@ def _prepare(
 
 def _begin(how: str, connection: Connection) -> None:
     """Begin a transaction: everything that a reader sees in one is of one moment."""
-    driver_of(connection).execute(how)
+    find_driver_of(connection).execute(how)
 
 
 # ruff: noqa: S608 - the names are the schema's own.
 
 
-def version_of(connection: Connection) -> int:
+def read_version(connection: Connection) -> int:
     """Return the version of a ledger's schema; 0 for one without content."""
     return int(connection.exec_driver_sql("PRAGMA user_version").scalar_one())
 
 
-def damaged_page(connection: Connection, how: str) -> str:
+def find_damage(connection: Connection, how: str) -> str:
     """Return the first thing that `quick_check` or `integrity_check` finds; "" for none."""
     found = connection.exec_driver_sql(f"PRAGMA {how}(1)").scalars().first()
     return "" if found == "ok" else " ".join(str(found).split())
 
 
-def strays(connection: Connection) -> list[str]:
+def list_strays(connection: Connection) -> list[str]:
     """Return the rows that belong to a row which is not there."""
     found = connection.exec_driver_sql("PRAGMA foreign_key_check")
     return [f"{row[0]} row {row[1]} (no {row[2]})" for row in found]
@@ -258,7 +258,7 @@ _UNEVEN = (
 )
 
 
-def counted_words(connection: Connection, name: str) -> tuple[int, int]:
+def count_words(connection: Connection, name: str) -> tuple[int, int]:
     """Return how many passages a list of words has, and how many it lacks or has too many."""
     query = _UNEVEN.format(name=name, view=WORDS[name])
     uneven = connection.exec_driver_sql(query).scalar_one()
@@ -317,11 +317,11 @@ def migrate(engine: Engine, path: Path, *, keep: bool = True) -> int:
     there is no room for the copy.
     """
     with engine.connect() as connection:
-        found = version_of(connection)
+        found = read_version(connection)
     refuse_schema(found, path, doing="open the ledger", instead="use another home")
     if found < SCHEMA_VERSION:
         if found and keep:
-            backups.before_migration(path, version=found, at=SystemClock().now())
+            backups.copy_before_migration(path, version=found, at=SystemClock().now())
         with engine.begin() as connection:
             if found:
                 _upgrade(connection)
@@ -364,7 +364,7 @@ def _upgrade(connection: Connection) -> None:
     command.upgrade(config, "head")
 
 
-def statements(script: str) -> list[str]:
+def read_statements(script: str) -> list[str]:
     """Return the statements of the `.sql` file beside a script, a migration or another one."""
     text = Path(script).with_suffix(".sql").read_text("utf-8")
     return [each for each in text.split(";\n") if each.strip()]
@@ -375,5 +375,5 @@ def run(script: str) -> None:
     from alembic import op  # noqa: PLC0415 - a quarter of a second, and only here
 
     connection = op.get_bind()
-    for statement in statements(script):
+    for statement in read_statements(script):
         connection.exec_driver_sql(statement)

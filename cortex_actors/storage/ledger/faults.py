@@ -92,7 +92,7 @@ _ASKED = 262_144
 ERRORS = (DBAPIError, sqlite3.Error)
 
 
-def of(error: BaseException, path: Path, *, doing: str) -> errors.LedgerDown | None:
+def explain(error: BaseException, path: Path, *, doing: str) -> errors.LedgerDown | None:
     """Return what a failure means for a ledger; None where it is none of the disk's.
 
     Whatever failed first counts: undoing a unit after it may fail in turn. Blocks where the disk
@@ -105,7 +105,7 @@ def of(error: BaseException, path: Path, *, doing: str) -> errors.LedgerDown | N
     for cause in _chain(error):
         if isinstance(cause, OSError):
             return _by_errno(cause.errno or 0, f"cannot {doing} the ledger {path}: {cause}")
-        if (name := name_of(cause)).startswith(_DISK):
+        if (name := find_name(cause)).startswith(_DISK):
             said = cause.orig if isinstance(cause, DBAPIError) else cause
             return _by_name(name, path, f"cannot {doing} the ledger {path}: {said} ({name})")
     return None
@@ -116,16 +116,16 @@ def of_query(error: DBAPIError | sqlite3.Error, path: Path, limit: float) -> err
 
     `DeadlineExceeded` where it was broken off, `DiskFault` for a damaged file, else `LedgerDown`.
     """
-    if name_of(error) == "SQLITE_INTERRUPT":
+    if find_name(error) == "SQLITE_INTERRUPT":
         return errors.DeadlineExceeded(
             f"a query of the ledger {path} was broken off after {limit:g} s"
         )
     cause = error.orig if isinstance(error, DBAPIError) else error
     unknown = errors.LedgerDown(f"cannot read the ledger {path}: {cause}")
-    return of(error, path, doing="read") or unknown
+    return explain(error, path, doing="read") or unknown
 
 
-def name_of(error: BaseException) -> str:
+def find_name(error: BaseException) -> str:
     """Return SQLite's name of an error; empty for every other."""
     cause = error.orig if isinstance(error, DBAPIError) else error
     return getattr(cause, "sqlite_errorname", "") if isinstance(cause, sqlite3.Error) else ""
@@ -133,18 +133,18 @@ def name_of(error: BaseException) -> str:
 
 def is_the_disk(error: BaseException) -> bool:
     """Tell whether SQLite could not do its work, whatever was asked of it."""
-    return is_of_words(error) or any(name_of(c).startswith(_DISK) for c in _chain(error))
+    return is_of_words(error) or any(find_name(c).startswith(_DISK) for c in _chain(error))
 
 
 def is_damage(error: BaseException) -> bool:
     """Tell whether the file holds something else than it should (rather than cannot be reached)."""
-    names = [name_of(cause) for cause in _chain(error)]
+    names = [find_name(cause) for cause in _chain(error)]
     return any(name.startswith(_DAMAGE) and name != WORDS for name in names)
 
 
 def is_of_words(error: BaseException) -> bool:
     """Tell whether only the words are damaged, which are made again from the passages."""
-    return any(isinstance(c, errors.WordsDamaged) or name_of(c) == WORDS for c in _chain(error))
+    return any(isinstance(c, errors.WordsDamaged) or find_name(c) == WORDS for c in _chain(error))
 
 
 def is_of_changed_words(error: BaseException) -> bool:
@@ -176,7 +176,7 @@ def _by_name(name: str, path: Path, text: str) -> errors.LedgerDown:
         return _by_errno(errno.ENOSPC, text)
     if name.startswith("SQLITE_READONLY"):
         return _by_errno(errno.EROFS, text)
-    refused = refusal(path) if name.startswith(_UNSURE) else 0
+    refused = probe_disk(path) if name.startswith(_UNSURE) else 0
     if refused in (0, errno.EIO) and name.startswith(_MACHINE):
         return errors.LedgerDown(f"{text}; try again")
     return _by_errno(refused or errno.EIO, text)
@@ -200,7 +200,7 @@ def _by_errno(number: int, text: str) -> errors.LedgerDown:
     return errors.LedgerDown(text)
 
 
-def refusal(path: Path) -> int:
+def probe_disk(path: Path) -> int:
     """Ask the disk: write a small file beside the ledger; return the errno, or 0 if it went."""
     asked = path.with_name(f"{path.name}-probe")
     try:
@@ -249,17 +249,17 @@ _QUICK, _WHOLE = "PRAGMA quick_check(1)", "PRAGMA integrity_check(1)"
 def suspect(path: Path, why: str) -> None:
     """Have the next start check a ledger as a whole, because of this; never raises."""
     with suppress(OSError):
-        write_private(marker(path), f"{why}\n")
-        files.settle(marker(path))
+        write_private(name_marker(path), f"{why}\n")
+        files.settle(name_marker(path))
         files.settle(path.parent)
 
 
-def marker(path: Path) -> Path:
+def name_marker(path: Path) -> Path:
     """Return the file that says that a ledger was found damaged."""
     return path.with_name(f"{path.name}.suspect")
 
 
-def damage(path: Path) -> str:
+def find_damage(path: Path) -> str:
     """Return what is wrong with a ledger that is not open, "" when it may be opened.
 
     No file is no damage where there never was one: a new ledger is made. But its log or its backups
@@ -280,7 +280,7 @@ def damage(path: Path) -> str:
     if not path.is_file():
         return "there is no file in its place"
     if not files.size(path):
-        return "it is empty" if has_log or marker(path).exists() or _has_copies(path) else ""
+        return "it is empty" if has_log or name_marker(path).exists() or _has_copies(path) else ""
     if not _found(path):
         return ""
     _require_readable(path)
@@ -301,10 +301,10 @@ def _found(path: Path) -> str:
     except sqlite3.Error as error:
         if is_damage(error):
             return str(error)
-        raise of(error, path, doing="check") or _unknown(path, error) from error
+        raise explain(error, path, doing="check") or _unknown(path, error) from error
 
 
-def whole(path: Path, halt: files.Halt) -> None:
+def check_whole(path: Path, halt: files.Halt) -> None:
     """Check a ledger that is in use as a whole, which takes as long as reading all of it does.
 
     Raises `DiskFault` when it is damaged: the next start checks it again and recovers.
@@ -328,7 +328,7 @@ def whole(path: Path, halt: files.Halt) -> None:
             f"the ledger {path} is damaged: {found}; start the daemon again: it puts the file "
             "aside and restores the newest backup (docs/recovery.md)"
         )
-    marker(path).unlink(missing_ok=True)
+    name_marker(path).unlink(missing_ok=True)
 
 
 def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
@@ -343,11 +343,11 @@ def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
         return "it is another program's database" if tables else ""
     if missing := TABLES - tables:
         return f"it has no table {min(missing)}"
-    if marker(path).exists():  # found damaged before; if nothing is wrong, that is forgotten
+    if name_marker(path).exists():  # found damaged before; if nothing is wrong, that is forgotten
         found = _first(opened, _WHOLE, within=WHOLE_S)
         # Not if it was too large to be read in time: the daemon's own check does so soon.
         if found == "":
-            marker(path).unlink(missing_ok=True)
+            name_marker(path).unlink(missing_ok=True)
         return found or ""
     if files.size(files.beside(path)[0]):
         return _first(opened, _QUICK, within=QUICK_S) or ""
@@ -361,7 +361,7 @@ def _first(opened: sqlite3.Connection, query: str, *, within: float | None = Non
     if within is not None:
         late.start()
     try:
-        return files.wrong(opened.execute(query).fetchone()[0])
+        return files.read_finding(opened.execute(query).fetchone()[0])
     except sqlite3.OperationalError as error:
         if within is not None and error.sqlite_errorname == "SQLITE_INTERRUPT":
             return None  # too large to be read in time; the daily check reads all of it
@@ -407,7 +407,7 @@ def _has_copies(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise files.failure(f"list the backups in {folder}", error) from error
+        raise files.explain_failure(f"list the backups in {folder}", error) from error
 
 
 def _unknown(path: Path, error: Exception) -> errors.LedgerDown:

@@ -103,7 +103,7 @@ def beside(path: Path) -> list[Path]:
     return [path.with_name(path.name + each) for each in BESIDE]
 
 
-def wrong(found: object) -> str:
+def read_finding(found: object) -> str:
     """Return what SQLite's check of a file found first, "" if the file is sound.
 
     From 3.44 on it reads full-text tables, after everything else. Words that are damaged are no
@@ -136,7 +136,7 @@ def settle(path: Path) -> None:
         os.close(descriptor)
 
 
-def failure(doing: str, error: sqlite3.Error | OSError) -> errors.LedgerDown:
+def explain_failure(doing: str, error: sqlite3.Error | OSError) -> errors.LedgerDown:
     """Return what to raise when something could not be done with a copy or a name.
 
     Never a `DiskFault`: what fails here may be another disk than the ledger's.
@@ -154,12 +154,12 @@ def failure(doing: str, error: sqlite3.Error | OSError) -> errors.LedgerDown:
     )
 
 
-def stamp(at: int) -> str:
+def format_stamp(at: int) -> str:
     """Return a moment (UTC microseconds) as the names of files have it, to the second."""
     return iso(at).replace("-", "").replace(":", "")
 
 
-def stamped(text: str) -> int | None:
+def parse_stamp(text: str) -> int | None:
     """Return the moment that a stamp means, UTC microseconds; None for any other text."""
     try:
         found = datetime.strptime(text, _STAMP).replace(tzinfo=UTC)

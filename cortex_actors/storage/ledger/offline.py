@@ -61,16 +61,16 @@ def commit(path: Path, unit: Callable[[Connection], T]) -> T:
             raise DaemonDown(
                 f'there is no ledger {path} yet: start a daemon once with "cortex start"'
             )
-        engine = connection.writing(path)
+        engine = connection.open_writing(path)
     except _FAILURES as error:
-        raise faults.of(error, path, doing="open") or error from error
+        raise faults.explain(error, path, doing="open") or error from error
     try:
         connection.settle(engine, path)
         with engine.begin() as opened:
             _refuse_version(opened, path)
             value = unit(opened)
     except _FAILURES as error:
-        found = faults.of(error, path, doing="write")
+        found = faults.explain(error, path, doing="write")
         if isinstance(found, DiskFault) and not faults.is_damage(error):
             # Closing would write the log into a file whose disk has just failed.
             connection.abandon(engine)
@@ -91,7 +91,7 @@ def refuse_damaged(path: Path, *, doing: str) -> None:
 
     `doing` completes "cannot ... the ledger". Raises `LedgerDown` when its state is unknown.
     """
-    if wrong := faults.damage(path):
+    if wrong := faults.find_damage(path):
         raise DiskFault(
             f"cannot {doing} the ledger {path}: it is damaged ({wrong}); the next start recovers "
             "it: cortex start"
@@ -100,7 +100,7 @@ def refuse_damaged(path: Path, *, doing: str) -> None:
 
 def _refuse_version(opened: Connection, path: Path) -> None:
     """Raise for a ledger of another version than this program's."""
-    found = connection.version_of(opened)
+    found = connection.read_version(opened)
     if found == SCHEMA_VERSION:
         return
     refuse_schema(found, path, doing="write the ledger", instead="use another home")
@@ -111,7 +111,7 @@ def _refuse_version(opened: Connection, path: Path) -> None:
 
 
 @contextmanager
-def alone(home: Home) -> Iterator[None]:
+def hold_alone(home: Home) -> Iterator[None]:
     """Hold the home's lock, so that no daemon starts meanwhile.
 
     Raises `AlreadyRunning`, and `NotFound` where there is no home.
@@ -123,12 +123,12 @@ def alone(home: Home) -> Iterator[None]:
         yield
 
 
-def copied(home: Home, to: str | None, *, clock: Clock) -> dict[str, Any]:
+def copy_offline(home: Home, to: str | None, *, clock: Clock) -> dict[str, Any]:
     """Copy the ledger of a daemon that is down, as `daemon.backup` tells it.
 
-    Raises as `alone`, and `DiskFault` for a ledger that the next start recovers.
+    Raises as `hold_alone`, and `DiskFault` for a ledger that the next start recovers.
     """
-    with alone(home):
+    with hold_alone(home):
         try:
             return backups.copy_for_user(home, to, clock=clock)
         except LedgerDown as error:
@@ -205,8 +205,8 @@ def choose(home: Home, wanted: str) -> BackupChoice:
     refuse_schema(
         found, path, doing="restore", instead="choose another one: cortex daemon backup --list"
     )
-    present = contents(home.ledger) if home.ledger.exists() else Contents({}, 0)
-    return BackupChoice(path, found, contents(path, still=True), present)
+    present = count_contents(home.ledger) if home.ledger.exists() else Contents({}, 0)
+    return BackupChoice(path, found, count_contents(path, still=True), present)
 
 
 def restore(home: Home, choice: BackupChoice, *, at: int) -> Path | None:
@@ -217,15 +217,15 @@ def restore(home: Home, choice: BackupChoice, *, at: int) -> Path | None:
     """
     path, was = home.ledger, home.ledger.exists()
     backups.finish(path)
-    made = backups.part(path)
+    made = backups.name_part(path)
     copy(choice.path, made, still=True)
     backups.renew(made, path)
     aside = backups.commit(path, made, kind=backups.REPLACED, at=at)
-    faults.marker(path).unlink(missing_ok=True)
+    faults.name_marker(path).unlink(missing_ok=True)
     return aside if was else None
 
 
-def contents(path: Path, *, still: bool = False) -> Contents:
+def count_contents(path: Path, *, still: bool = False) -> Contents:
     """Return what a ledger holds; tables that cannot be read are left out."""
     rows: dict[str, int] = {}
     last: int | None = None

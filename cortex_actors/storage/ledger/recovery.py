@@ -26,7 +26,7 @@ from cortex_actors import topics
 from cortex_actors.clock import DAY, SECOND, Clock, iso
 from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.home import Home, write_private
-from cortex_actors.process.logfile import objects
+from cortex_actors.process.logfile import read_objects
 from cortex_actors.storage.ledger import backups, connection, faults, files
 from cortex_actors.storage.ledger.backups import PART, Backup, copy, make_private, problem, version
 from cortex_actors.storage.ledger.connection import migrate
@@ -79,7 +79,7 @@ class RecoveryReport:
 
 def write(folder: Path, report: RecoveryReport) -> Path:
     """Write a report for good; return where."""
-    path = folder / f"recovery-{files.stamp(report.at)}.json"
+    path = folder / f"recovery-{files.format_stamp(report.at)}.json"
     found = asdict(report)
     found["at"] = iso(report.at)
     found["backup_at"] = None if report.backup_at is None else iso(report.backup_at)
@@ -89,7 +89,7 @@ def write(folder: Path, report: RecoveryReport) -> Path:
     return path
 
 
-def latest(folder: Path, now: int, *, since: int = 0) -> dict[str, Any] | None:
+def find_latest(folder: Path, now: int, *, since: int = 0) -> dict[str, Any] | None:
     """Return what `status` says of the newest recovery; None without one in the last week.
 
     None, too, for one from before `since`: what it says is of a ledger that is used no more.
@@ -101,7 +101,7 @@ def latest(folder: Path, now: int, *, since: int = 0) -> dict[str, Any] | None:
     times = {
         at: path
         for path in paths
-        if (found := _NAME.fullmatch(path.name)) and (at := files.stamped(found[1])) is not None
+        if (found := _NAME.fullmatch(path.name)) and (at := files.parse_stamp(found[1])) is not None
     }
     at = max(times, default=None)
     return None if at is None or at < max(since, now - SHOWN) else read(times[at])
@@ -133,12 +133,12 @@ def sentence(found: Mapping[str, Any]) -> str:
     if "at" not in found:
         return f"{found['reason']}: {found['report']}"
     source = f"from the backup of {found['backup_at']}" if found["backup"] else "with no backup"
-    lost = losses(found["missing"], found["unreadable"])
+    lost = format_losses(found["missing"], found["unreadable"])
     outcome = f"{found['salvaged']} rows salvaged, {lost}; see {found['report']}"
     return f"recovered {found['at']} {source}: {outcome}"
 
 
-def losses(missing: int, unreadable: Sequence[str]) -> str:
+def format_losses(missing: int, unreadable: Sequence[str]) -> str:
     """Return how much is missing, as far as it is known; unread tables may hide more."""
     if not unreadable:
         return f"{missing} missing"
@@ -158,14 +158,14 @@ KIND = "corrupt"
 LOGGED = 10_000
 
 
-def ready(home: Home, clock: Clock) -> RecoveryReport | None:
+def make_ready(home: Home, clock: Clock) -> RecoveryReport | None:
     """Leave a ledger that can be opened, or none where there was none; return what that took.
 
     Call it before opening the ledger, with the home's lock. Raises `LedgerDown` when
     the file cannot be read, or there is no room to put another in its place.
     """
     backups.finish(home.ledger)
-    reason = faults.damage(home.ledger)
+    reason = faults.find_damage(home.ledger)
     return recover(home, reason, at=clock.now()) if reason else None
 
 
@@ -188,7 +188,7 @@ def recover(home: Home, reason: str, *, at: int) -> RecoveryReport:
     if salvaged is None:  # what was brought back does no good: do without
         made = _made(path, chosen)
     backups.renew(made, path)
-    left = backups.first_aside(path, kind=KIND, at=at)
+    left = backups.find_aside(path, kind=KIND, at=at)
     report = RecoveryReport(
         at=at,
         reason=reason,
@@ -209,14 +209,14 @@ def _exchange(home: Home, made: Path, report: RecoveryReport) -> RecoveryReport:
     """Write the report, exchange the files, and report it in the log."""
     written = write(home.backups, report)
     backups.commit(home.ledger, made, kind=KIND, at=report.at)
-    faults.marker(home.ledger).unlink(missing_ok=True)
+    faults.name_marker(home.ledger).unlink(missing_ok=True)
     source = report.backup or "an empty ledger: no backup is good"
     log.critical(
         "the ledger was restored from %s; the damaged one is %s; %s rows are back from it, %s; %s",
         source,
         report.ledger or "gone",
         sum(report.salvaged.values()),
-        losses(report.lost, report.unreadable),
+        format_losses(report.lost, report.unreadable),
         written,
     )
     return report
@@ -247,12 +247,12 @@ def _newest_good(folder: Path) -> tuple[Backup | None, dict[str, str]]:
 
 def _made(path: Path, chosen: Backup | None) -> Path:
     """Return a ledger of this version beside the present one: the backup, or an empty one."""
-    made = backups.part(path)
+    made = backups.name_part(path)
     if chosen is None:
         make_private(made)
     else:
         copy(chosen.path, made, still=True)
-    engine = connection.writing(made)
+    engine = connection.open_writing(made)
     try:
         migrate(engine, made, keep=False)
     finally:
@@ -270,7 +270,7 @@ def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
     if found.is_nothing and chosen is not None and version(chosen.path) == files.SCHEMA_VERSION:
         found = _relisted(path, made, chosen) or found
     # Let everything be found that came back: passages and words are made, never brought.
-    engine = connection.writing(made)
+    engine = connection.open_writing(made)
     try:
         with engine.begin() as opened:
             salvage.refill(opened)
@@ -309,13 +309,13 @@ def _logged(
     backup counts, too: what its last moment holds may be in the log a little earlier.
     """
     backed_up = 0 if chosen is None else chosen.at - SECOND
-    since = max(backed_up, backups.restored_at(home.ledger) or 0)
+    since = max(backed_up, backups.find_restored(home.ledger) or 0)
     with closing(files.reader(made, still=True)) as opened:
         there = {row[0] for row in opened.execute("SELECT id FROM events")}
     if known is not None:
         there |= set(known.missing_ids.get("events", ()))
     found: list[dict[str, str]] = []
-    for record in objects(home.logs / "cortex.ndjson"):
+    for record in read_objects(home.logs / "cortex.ndjson"):
         at, topic, name = record.get("at"), record.get("topic"), record.get("event")
         if not (isinstance(at, int) and isinstance(topic, str) and isinstance(name, str)):
             continue

@@ -45,9 +45,9 @@ from cortex_actors.storage import (
     passages,
 )
 from cortex_actors.storage.ledger.backups import make_private, refuse_without_room
-from cortex_actors.storage.ledger.files import beside, failure, reader
+from cortex_actors.storage.ledger.files import beside, explain_failure, reader
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import stored_text
+from cortex_actors.storage.tables.columns import encode_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -225,7 +225,7 @@ def _inserted(new: sqlite3.Connection, insert: str, row: Row) -> bool:
     try:
         new.execute(insert, row)
     except sqlite3.OperationalError as error:
-        raise failure("bring back what the damaged ledger holds", error) from error
+        raise explain_failure("bring back what the damaged ledger holds", error) from error
     except (sqlite3.Error, ValueError):  # it belongs to a row that is not there; it is no text
         return False
     return True
@@ -242,7 +242,7 @@ def _hand_out(new: sqlite3.Connection, *, again: bool) -> None:
     for seq, topic, payload in new.execute("SELECT seq, topic, payload FROM events").fetchall():
         # Whatever lies there: a payload may be any JSON, or none.
         with suppress(CortexError, ValueError, TypeError, AttributeError, RecursionError):
-            key = stored_text(topics.key_of(topic, topics.parse(topic, json.loads(payload))))
+            key = encode_text(topics.compute_key(topic, topics.parse(topic, json.loads(payload))))
             for consumer in topics.find(topic).heard_by:
                 new.execute(
                     "INSERT OR IGNORE INTO deliveries (consumer, seq, key) SELECT ?, ?, ? WHERE "

@@ -43,7 +43,7 @@ from sqlalchemy import Connection, Engine, update
 from cortex_actors.errors import DiskFault, LedgerDown, StorageFull, Superseded
 from cortex_actors.storage import passages
 from cortex_actors.storage.ledger import faults
-from cortex_actors.storage.ledger.connection import abandon, driver_of, raw
+from cortex_actors.storage.ledger.connection import abandon, find_driver, find_driver_of
 from cortex_actors.storage.ledger.files import size
 from cortex_actors.storage.tables import schema
 
@@ -66,7 +66,7 @@ class Ground:
 
     def is_well(self) -> bool:
         """Tell whether the disk takes new work: a commit may have fitted into the last page."""
-        return self.file.shortage() is None and not faults.refusal(self.path)
+        return self.file.shortage() is None and not faults.probe_disk(self.path)
 
 
 class Gauge:
@@ -283,7 +283,7 @@ class Writer:
         if not group:
             return
         with self._transaction() as connection:
-            driver = driver_of(connection)
+            driver = find_driver_of(connection)
             self._fence(driver)
             for job in group:
                 self._attempt(connection, driver, job)
@@ -319,7 +319,7 @@ class Writer:
         """
         path = self._ground.path
         unknown = LedgerDown(f"cannot write the ledger {path}: {error!r}; nothing was kept")
-        found = faults.of(error, path, doing="write") or unknown
+        found = faults.explain(error, path, doing="write") or unknown
         self.gauge.fails(found)
         return found
 
@@ -406,7 +406,7 @@ class Checkpoints:
 
     def __init__(self, engine: Engine, path: Path, *, busy_ms: int) -> None:
         """Take over from SQLite; `busy_ms` is what else waits for a lock on that connection."""
-        self._raw = raw(engine)
+        self._raw = find_driver(engine)
         self._log = path.with_name(f"{path.name}-wal")
         self._busy_ms = busy_ms
         self._commits = 0

@@ -37,7 +37,7 @@ from cortex_actors.domain.event import Event, Ids, Payload, parts
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
 from cortex_actors.rules import decay
 from cortex_actors.rules.convergence import CONSENSUS
-from cortex_actors.rules.decay import CLOSE, WHOLE, Decay, Earning, Judged, attention, kept
+from cortex_actors.rules.decay import CLOSE, WHOLE, Decay, Earning, Judged, attention, find_floor
 from cortex_actors.storage import memory_history
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory_history import MemoryChange
@@ -107,17 +107,17 @@ class AttentionInputs(NamedTuple):
         return attention(self.layer, at - self.touched_at, self.access_count, decays)
 
 
-def held(connection: Connection, ids: Iterable[str]) -> dict[str, AttentionInputs]:
+def load_inputs(connection: Connection, ids: Iterable[str]) -> dict[str, AttentionInputs]:
     """Return what attention depends on, of those of the memories that are active."""
     return {row.id: row for row in map(as_held, rows_in(connection, rows(), memories.c.id, ids))}
 
 
-def count(connection: Connection, *where: ColumnElement[bool]) -> int:
+def count_active(connection: Connection, *where: ColumnElement[bool]) -> int:
     """Return how many active memories meet conditions."""
     return count_rows(connection, rows().where(*where).subquery())
 
 
-def ripe(connection: Connection, now: int, limit: int) -> list[AttentionInputs]:
+def list_ripe(connection: Connection, now: int, limit: int) -> list[AttentionInputs]:
     """Return memories that waited for their age and are old enough; the longest wait first."""
     query = rows().where(memory_attention.c.due_at <= now)
     query = query.order_by(memory_attention.c.due_at, memories.c.id).limit(limit)
@@ -133,7 +133,7 @@ def rows() -> Any:
     return query.where(memories.c.status == MemoryStatus.ACTIVE, memories.c.agent_id != PROBE)
 
 
-def read(
+def write_accesses(
     connection: Connection,
     readings: Mapping[str, AccessCount],
     *,
@@ -146,7 +146,7 @@ def read(
             access_count=each.access_count + readings[each.id].count,
             accessed_at=max(each.accessed_at or 0, readings[each.id].at),
         )
-        for each in held(connection, readings).values()
+        for each in load_inputs(connection, readings).values()
     ]
     weighed = [each._replace(attention=each.now(now, decays)) for each in found]
     bound = [
@@ -156,7 +156,7 @@ def read(
     return weighed
 
 
-def wait(connection: Connection, until: Mapping[str, int | None]) -> None:
+def note_due(connection: Connection, until: Mapping[str, int | None]) -> None:
     """Note when memories are old enough for their next layer; None where they wait for nothing."""
     execute_many(connection, _DUE, [(at, each) for each, at in until.items()])
 
@@ -184,7 +184,7 @@ class Earned(NamedTuple):
     access_count: int
 
 
-def judged(
+def judge_layers(
     connection: Connection, some: Sequence[AttentionInputs], *, now: int, earning: Earning
 ) -> dict[str, Judged]:
     """Return which layer each memory has earned, and why, or why none.
@@ -223,7 +223,7 @@ def earned(
     ways.append(and_(row.layer == Layer.LONG_TERM, alike))
     query = rows().where(or_(*ways), *where).order_by(row.id)
     some = [as_held(row) for row in connection.execute(query)]
-    found = judged(connection, some, now=now, earning=earning)
+    found = judge_layers(connection, some, now=now, earning=earning)
     return [
         Earned(each.id, each.layer, to, reason, each.access_count)
         for each in some
@@ -239,7 +239,7 @@ def sink(
 
     `some` are as they are in this transaction. Those that only wait for their age are noted.
     """
-    found = judged(connection, some, now=now, earning=earning)
+    found = judge_layers(connection, some, now=now, earning=earning)
     moved = _moved(connection, found, now=now, by=by)
     left = [each for each in some if found[each.id] != TAKEN_BACK]
     there = [
@@ -255,17 +255,17 @@ def sink(
         else decay.ripe_at(each.layer, each.access_count, said_at=each.created_at, earning=earning)
         for each in there
     }
-    wait(connection, dict.fromkeys(found) | ripe_at)
+    note_due(connection, dict.fromkeys(found) | ripe_at)
     return [each.id for each in some if each.id in moved]
 
 
-def converged(connection: Connection, ids: Iterable[str]) -> list[str]:
+def list_converged(connection: Connection, ids: Iterable[str]) -> list[str]:
     """Return the memories that a convergence moves into the cortex: those one layer above it.
 
     Of as many agents as make a consensus, those of every layer.
     """
-    named = memory_history.current(connection, ids).values()
-    found = held(connection, [each for each in named if each is not None])
+    named = memory_history.find_current(connection, ids).values()
+    found = load_inputs(connection, [each for each in named if each is not None])
     said = rows_in(connection, select(memories.c.agent_id), memories.c.id, ids)
     is_consensus = len({row.agent_id for row in said}) >= CONSENSUS
     return sorted(
@@ -277,7 +277,7 @@ def converged(connection: Connection, ids: Iterable[str]) -> list[str]:
 
 def crystallise(connection: Connection, ids: Iterable[str], *, now: int, by: str) -> list[str]:
     """Move memories into the cortex that several agents say alike; return which moved."""
-    found = dict.fromkeys(converged(connection, ids), Judged(Layer.CORTEX, CONVERGED))
+    found = dict.fromkeys(list_converged(connection, ids), Judged(Layer.CORTEX, CONVERGED))
     return sorted(_moved(connection, found, now=now, by=by))
 
 
@@ -313,7 +313,7 @@ def has_faded(memory: AttentionInputs, attention: float, decays: Mapping[Layer, 
     """Tell whether a memory has, with that attention, faded as far as it can."""
     if memory.layer not in decays or memory.pinned_at is not None:
         return False
-    return attention <= kept(memory.layer, memory.access_count, decays) + CLOSE
+    return attention <= find_floor(memory.layer, memory.access_count, decays) + CLOSE
 
 
 def _weighed(
@@ -383,7 +383,7 @@ class Tending:
             return last, WeighedMemories(len(some), len(moved), below, len(faded)), list(moved)
 
         def work(ids: Sequence[str], connection: Connection) -> tuple[None, Said]:
-            now, active = self.clock.now(), held(connection, ids).values()
+            now, active = self.clock.now(), load_inputs(connection, ids).values()
             moved, faded, _ = _weighed(active, now, self.settings.decays)
             bound = [(attention, now, each) for each, attention in moved.items()]
             execute_many(connection, _WEIGHED, bound)
@@ -401,9 +401,9 @@ class Tending:
         """Let memories sink that only waited for their age; costs what is ripe, and no more."""
         moved: list[str] = []
         # Where none is ripe, nothing is written.
-        while await self.publisher.records.read(lambda c: ripe(c, self.clock.now(), 1)):
+        while await self.publisher.records.read(lambda c: list_ripe(c, self.clock.now(), 1)):
             moved += await self.publisher.write(
-                lambda c: self._sunk(c, ripe(c, self.clock.now(), BATCH))
+                lambda c: self._sunk(c, list_ripe(c, self.clock.now(), BATCH))
             )
         return moved
 
@@ -412,10 +412,10 @@ class Tending:
 
         def look(connection: Connection) -> Sunk:
             found = earned(connection, *where, now=self.clock.now(), earning=self.settings.earning)
-            return Sunk(count(connection, *where), tuple(found))
+            return Sunk(count_active(connection, *where), tuple(found))
 
         def work(ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
-            return self._sunk(connection, list(held(connection, ids).values()))
+            return self._sunk(connection, list(load_inputs(connection, ids).values()))
 
         found = await self.publisher.records.read(look)
         moved: list[str] = []

@@ -25,7 +25,7 @@ from cortex_actors.storage import memory_history, memory_records, passages
 from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import chunks, drop_in, put_rows, rows_in
+from cortex_actors.storage.tables.columns import drop_in, put_rows, rows_in, split_chunks
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import WORDS, memories, metadata
 
@@ -80,10 +80,10 @@ def forget(connection: Connection, ids: Iterable[str], *, by: str, at: int) -> F
     if not wanted:
         return Forgotten(())
     _check(connection, wanted)
-    parts = memory_history.below(connection, wanted)
+    parts = memory_history.list_parts(connection, wanted)
     wholes = _made_of(connection, {*wanted, *parts})
     gone = [*wanted, *sorted(parts), *sorted(wholes)]
-    others = set(memory_records.following(connection, gone)) - set(gone)
+    others = set(memory_records.list_following(connection, gone)) - set(gone)
     hashes = {
         found.text_hash
         for owner in (schema.memories.c.id, schema.passages.c.item_id)
@@ -95,11 +95,11 @@ def forget(connection: Connection, ids: Iterable[str], *, by: str, at: int) -> F
     archived = memory_states.put_away(connection, staying, at)
     query = select(row.id).where(row.agent_id == PROBE)
     probes = {each for (each,) in rows_in(connection, query, row.id, wanted)}
-    pieces = {each: memory_history.below(connection, [each]) for each in wanted}
+    pieces = {each: memory_history.list_parts(connection, [each]) for each in wanted}
     _delete(connection, gone)
     memory_records.remake(connection, [*gone, *others])
     drop_vectors(connection, hashes)
-    memory_history.empty(connection, set(gone))
+    memory_history.clear_changes(connection, set(gone))
     forgotten = [
         MemoryChange(ChangeKind.FORGET, each, by=by, at=at, others=tuple(sorted(pieces[each])))
         for each in wanted
@@ -136,7 +136,7 @@ def is_due(connection: Connection) -> bool:
     return connection.execute(_HOW_FAR).scalar() is not None
 
 
-def referring() -> Iterator[tuple[Table, str]]:
+def list_references() -> Iterator[tuple[Table, str]]:
     """Yield every (table, column) of the schema that names a memory, but for `memories` itself."""
     for table in metadata.sorted_tables:
         for column in table.columns if table is not schema.memories else ():
@@ -149,7 +149,7 @@ def _check(connection: Connection, wanted: Sequence[str]) -> None:
     row = schema.memories.c
     rows = rows_in(connection, select(row.id, row.merged_into), row.id, wanted)
     found: dict[str, str | None] = {each.id: each.merged_into for each in rows}
-    whole = memory_history.wholes(connection, wanted)
+    whole = memory_history.find_wholes(connection, wanted)
     for each in wanted:
         if each not in found:
             raise NotFound(f"there is no memory {each}; list them with: cortex memory list --all")
@@ -174,8 +174,8 @@ def _made_of(connection: Connection, ids: set[str]) -> set[str]:
         if not rows:
             break
         found |= {each for each, _ in rows}
-    others = memory_history.below(connection, found) - ids
-    for whole in memory_history.wholes(connection, sorted(others)[:1]).values():
+    others = memory_history.list_parts(connection, found) - ids
+    for whole in memory_history.find_wholes(connection, sorted(others)[:1]).values():
         message = f"cannot forget that alone: {whole}, which was made of it, has other parts by"
         raise Refused(f"{message} now; restore that and split it, or forget both")
     return found
@@ -192,7 +192,7 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
     theirs = delete(schema.verdicts).where(said.decider == Decider.LLM)
     connection.execute(theirs.where(said.at >= min(created) - _EARLIER))
     village.forget(connection, gone)
-    for table, column in referring():
+    for table, column in list_references():
         drop_in(connection, table.c[column], gone)
     # In one statement: parts and wholes name one another, and are looked at when it ends.
     query = "DELETE FROM memories WHERE id IN :ids"
@@ -202,7 +202,7 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
 def drop_vectors(connection: Connection, hashes: Iterable[bytes]) -> None:
     """Delete the vectors of texts that exist no more."""
     every = [each for each in metadata.sorted_tables if "text_hash" in each.c]
-    for some in chunks(sorted(hashes)):
+    for some in split_chunks(sorted(hashes)):
         needed: set[bytes] = set()
         for table in every:
             if table is not schema.vectors:
@@ -217,7 +217,7 @@ def _note_due(connection: Connection, how_far: bytes) -> None:
     put_rows(connection, schema.meta, [{"name": _DUE, "value": how_far}])
 
 
-def left(connection: Connection) -> list[str]:
+def list_probes(connection: Connection) -> list[str]:
     """Return the ids of the probes that are there, oldest first: a crash left them.
 
     What is part of another one goes with it, so wholes alone are named.

@@ -40,7 +40,7 @@ from cortex_actors.storage.search.matrix import MARGIN, exact_pairs
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.search.scope import memory_conditions
 from cortex_actors.storage.tables import columns
-from cortex_actors.storage.tables.columns import given_text, grouped
+from cortex_actors.storage.tables.columns import given_text, group_pairs
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import (
     memories,
@@ -97,7 +97,7 @@ class MemoryFilter:
     skip: int = 0
 
 
-def listed(
+def list_memories(
     connection: Connection,
     wanted: MemoryFilter,
     *,
@@ -124,7 +124,7 @@ def listed(
         where.append(exists().where(between, pairs.ended_at.is_(None), *both))
     query = select(row.id).outerjoin(memory_attention, memory_attention.c.memory_id == row.id)
     query = query.where(*where).order_by(row.pinned_at.is_(None), *_ORDERS[wanted.sort])
-    rows, total = columns.page(connection, query, limit=wanted.limit, skip=wanted.skip)
+    rows, total = columns.load_page(connection, query, limit=wanted.limit, skip=wanted.skip)
     found = memory_records.read(connection, (name for (name,) in rows), MemoryStatus)
     return [found[name] for (name,) in rows], total
 
@@ -202,7 +202,7 @@ def idle(
     query = there.add_columns(
         func.substr(row.text, 1, letters).label("text"), row.realm, row.agent_id, _last()
     )
-    some, total = columns.page(connection, query.order_by(_last(), row.id), limit=limit)
+    some, total = columns.load_page(connection, query.order_by(_last(), row.id), limit=limit)
     found = [
         Idle(each.id, text, Realm(realm), agent_id, last, attending.as_held(held))
         for each in some
@@ -211,7 +211,7 @@ def idle(
     return found, total
 
 
-def health(
+def count_health(
     connection: Connection, *where: ColumnElement[bool], before: int, now: int, earning: Earning
 ) -> dict[Realm, RealmHealth]:
     """Return how the memories of each realm are; those count as stale that `idle` would name.
@@ -298,17 +298,17 @@ def page(
     return [(name, vector, project) for name, vector, project in connection.execute(query)]
 
 
-def texts(some: Sequence[Row]) -> ComparedMemories:
+def sort_vectors(some: Sequence[Row]) -> ComparedMemories:
     """Return memories with their vectors, in the order of their ids; damaged ones do not count."""
     ids, stored, projects = zip(*sorted(some), strict=True) if some else ((), (), ())
-    rows, sound = embeddings.rows(stored, embeddings.usual_length(stored[:READ]))
+    rows, sound = embeddings.to_rows(stored, embeddings.usual_length(stored[:READ]))
     good = np.flatnonzero(sound).tolist()
     return ComparedMemories(
         [ids[each] for each in good], rows[good], [projects[each] for each in good]
     )
 
 
-def apart(connection: Connection) -> frozenset[tuple[str, str]]:
+def list_apart(connection: Connection) -> frozenset[tuple[str, str]]:
     """Return the pairs that a user has taken apart: they are no duplicates."""
     rows = connection.execute(select(memory_apart.c.left_id, memory_apart.c.right_id))
     return frozenset((left, right) for left, right in rows)
@@ -402,15 +402,15 @@ class Episode:
     created_at: int
 
 
-def originals(connection: Connection, ids: Iterable[str]) -> dict[str, list[Episode]]:
+def list_originals(connection: Connection, ids: Iterable[str]) -> dict[str, list[Episode]]:
     """Return what each memory was made of, the newest first; those that were said are left out."""
     rows = execute_for(connection, _ORIGINALS, ids)
-    return grouped(
+    return group_pairs(
         (whole, Episode(name, given_text(text) or "", at)) for whole, name, text, at in rows
     )
 
 
-def replaced(connection: Connection, ids: Iterable[str]) -> dict[str, Episode]:
+def list_replaced(connection: Connection, ids: Iterable[str]) -> dict[str, Episode]:
     """Return what each memory replaced, where it replaced one; of several, the newest."""
     rows = execute_for(connection, _REPLACED, ids)
     return {by: Episode(name, given_text(text) or "", at) for by, name, text, at in rows}

@@ -26,7 +26,7 @@ from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.rules import decay
 from cortex_actors.rules.contradiction import DEFAULTS
 from cortex_actors.rules.decay import Decay, is_deeper
-from cortex_actors.rules.merging import MergeGates, MergeVerdict, ruled
+from cortex_actors.rules.merging import MergeGates, MergeVerdict, judge_pair
 from cortex_actors.storage import embeddings, memory_history, memory_records, realms
 from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.storage.memory.memory_lists import LEAST
@@ -122,7 +122,7 @@ def commit(connection: Connection, plan: MergePlan, how: How) -> bool:
     if plan.is_new:
         memory_records.save(connection, [plan.first])
     else:
-        compared(connection, plan.first.id)
+        mark_compared(connection, plan.first.id)
     embeddings.keep_vectors(connection, how.model, plan.vectors)
     node = plan.first.id
     for step in plan.steps:
@@ -142,11 +142,11 @@ def commit(connection: Connection, plan: MergePlan, how: How) -> bool:
                 connection, node, each.memory_id, by=each.by, reason=each.why, at=how.at
             )
     if plan.first.realm is not Realm.PRIVATE and (plan.is_new or plan.steps):
-        village.wait(connection, [node])  # for what other agents say
+        village.note_due(connection, [node])  # for what other agents say
     return True
 
 
-def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | None:
+def find_known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | None:
     """Return the active memory that says already what a new one is to say.
 
     With `merged`, also the one that such a memory has become part of.
@@ -155,15 +155,15 @@ def known(connection: Connection, memory: Memory, *, merged: bool) -> Memory | N
         return None
     look = similar_memories.find_active if merged else similar_memories.says
     found = look(connection, MergeScope.of(memory), memory_records.digest(memory.text))
-    return None if found is None else memory_records.by_id(connection, [found]).get(found)
+    return None if found is None else memory_records.load_active(connection, [found]).get(found)
 
 
-def compared(connection: Connection, memory_id: str) -> None:
+def mark_compared(connection: Connection, memory_id: str) -> None:
     """Note that a memory has been compared with the others."""
     change_rows(connection, memories, [{"one": memory_id, "merge_due": 0}])
 
 
-def due(connection: Connection, limit: int) -> list[Memory]:
+def list_due(connection: Connection, limit: int) -> list[Memory]:
     """Return active memories that have still to be compared, oldest first.
 
     One that is pinned waits until it is not: no plan for it would hold.
@@ -177,7 +177,7 @@ def due(connection: Connection, limit: int) -> list[Memory]:
         row.realm != Realm.VILLAGE,
     )
     ids = connection.execute(query.order_by(row.id).limit(limit)).scalars().all()
-    found = memory_records.by_id(connection, ids)
+    found = memory_records.load_active(connection, ids)
     return [found[each] for each in ids if each in found]
 
 
@@ -195,7 +195,7 @@ def replace_memory(
     return tuple(done)
 
 
-def replaced(
+def list_replaced(
     connection: Connection, ids: Sequence[str], caller: Caller, *, agent: str, is_new: bool = True
 ) -> tuple[str, ...]:
     """Return the active memories that are to be superseded by one that is said.
@@ -208,7 +208,7 @@ def replaced(
         return ()
     realms.require_own(connection, ids, caller)
     memory_records.require_said_by(connection, ids, agent)
-    found = memory_history.current(connection, ids)
+    found = memory_history.find_current(connection, ids)
     for each, now in found.items():
         if now is None and is_new:
             message = f"cannot supersede #{each}: it does not hold any more"
@@ -216,7 +216,7 @@ def replaced(
     return tuple(dict.fromkeys(now for now in found.values() if now is not None))
 
 
-def keyed(connection: Connection, key: str, text: str) -> Memory | None:
+def find_by_key(connection: Connection, key: str, text: str) -> Memory | None:
     """Return what has become of what was remembered under a key; None for a new key.
 
     Raises `BadInput` for a key that was used with another text, `NotFound` for one whose memory was
@@ -237,7 +237,7 @@ def keyed(connection: Connection, key: str, text: str) -> Memory | None:
             "this idempotency key was used to remember another text; give what differs a key of "
             "its own"
         )
-    now = memory_history.current(connection, [found[0]])[found[0]] or str(found[0])
+    now = memory_history.find_current(connection, [found[0]])[found[0]] or str(found[0])
     return memory_records.read(connection, [now], MemoryStatus)[now]
 
 
@@ -274,7 +274,7 @@ class Keep(StrEnum):
     HIGHER_ATTENTION = "higher_attention"
 
 
-def chosen(
+def choose_kept(
     first: Memory, second: Memory, keep: str, *, now: int, decays: Mapping[Layer, Decay]
 ) -> tuple[Memory, Memory]:
     """Return which of two memories is kept, and which goes.
@@ -292,7 +292,7 @@ def chosen(
     if given == Keep.HIGHER_ACCESS:
         is_first = first.access_count >= second.access_count
     elif given == Keep.HIGHER_ATTENTION:
-        is_first = decay.of(first, now, decays) >= decay.of(second, now, decays)
+        is_first = decay.attention_of(first, now, decays) >= decay.attention_of(second, now, decays)
     elif sum(named) == 1:
         is_first = named[0]
     else:
@@ -369,7 +369,7 @@ def _must_agree(connection: Connection, kept: Memory, gone: Memory) -> None:
     if gone.id in noted:
         message = f"{pair} ({noted[gone.id]}); say which does: cortex memory supersede OLD NEW"
         raise Refused(f"{message}, or that both do: cortex memory keep-both {kept.id} {gone.id}")
-    found = ruled(kept.text, gone.text, 1.0, gates=MergeGates(), thresholds=DEFAULTS)
+    found = judge_pair(kept.text, gone.text, 1.0, gates=MergeGates(), thresholds=DEFAULTS)
     if found.verdict is MergeVerdict.CONFLICT:
         message = f"{pair} ({found.why}); say which does: cortex memory supersede OLD NEW"
         raise Refused(f"{message}, or leave both as they are")
@@ -386,7 +386,7 @@ def _give(
     read = {
         "access_count": kept.access_count + gone.access_count,
         "accessed_at": _latest(kept.accessed_at, gone.accessed_at),
-        "attention": max(decay.of(each, at, decays) for each in (kept, gone)),
+        "attention": max(decay.attention_of(each, at, decays) for each in (kept, gone)),
         "weighed_at": at,
     }
     change_in(connection, memory_attention.c.memory_id, [kept.id], read)

@@ -26,7 +26,7 @@ from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import change_in, grouped, put_rows
+from cortex_actors.storage.tables.columns import change_in, group_pairs, put_rows
 from cortex_actors.storage.tables.dialect import execute_for
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def merge(
     return parts
 
 
-def part(
+def take_apart(
     connection: Connection, whole_id: str, part_ids: Sequence[str], *, at: int, keep: bool = False
 ) -> list[str]:
     """Make parts of a whole active again, and archive the whole unless it is to be kept.
@@ -124,7 +124,7 @@ def supersede(connection: Connection, old_id: str, new_id: str, at: int) -> list
         return []
     values = {"status": MemoryStatus.SUPERSEDED, "replaced_by": new_id, "replaced_at": at}
     change_in(connection, _ID, [old_id], values)
-    memory_records.end(connection, [old_id], at)
+    memory_records.end_beliefs(connection, [old_id], at)
     memory_records.settle(connection, [old_id])
     return [old_id]
 
@@ -156,7 +156,7 @@ def put_away(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
     return those
 
 
-def moments(connection: Connection, memory_id: str) -> dict[str, Any]:
+def load_moments(connection: Connection, memory_id: str) -> dict[str, Any]:
     """Return since when a memory is in its state, into what it was merged, by whom and why."""
     row = schema.memories.c
     query = select(*(row[each] for each in NOTHING if each not in _PLACES))
@@ -181,7 +181,7 @@ def _into(
     for number, each in enumerate(parts, start=0 if place is None else place + 1):
         values = {**how, "status": MemoryStatus.MERGED, "merged_as": number}
         change_in(connection, _ID, [each], values)
-    memory_records.end(connection, parts, at)
+    memory_records.end_beliefs(connection, parts, at)
     return parts
 
 
@@ -189,7 +189,7 @@ def _take_out(connection: Connection, ids: Sequence[str], at: int) -> list[str]:
     """Archive active memories, but for their passages."""
     gone = _in(connection, ids, (_ACTIVE,))
     change_in(connection, _ID, gone, {"status": MemoryStatus.ARCHIVED, "archived_at": at})
-    memory_records.end(connection, gone, at)
+    memory_records.end_beliefs(connection, gone, at)
     return gone
 
 
@@ -207,7 +207,7 @@ def _require_free(connection: Connection, ids: Sequence[str], *, leaving: str = 
 def _become_active(connection: Connection, ids: Sequence[str], at: int) -> None:
     """Write memories as active, and that they are believed since then."""
     change_in(connection, _ID, ids, {**NOTHING, "status": _ACTIVE})
-    memory_records.begin(connection, ids, at)
+    memory_records.begin_beliefs(connection, ids, at)
 
 
 def _in(
@@ -240,10 +240,10 @@ def keep(connection: Connection, ids: Sequence[str], *, at: int, reason: str | N
     put_rows(connection, schema.memory_apart, rows, change=())
 
 
-def of(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
+def list_apart(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the memories that each of those is kept apart from; those without any are left out."""
     wanted = set(ids)
-    found = grouped(
+    found = group_pairs(
         (mine, other)
         for left, right in execute_for(connection, _OF, wanted)
         for mine, other in ((left, right), (right, left))

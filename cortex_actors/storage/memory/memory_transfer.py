@@ -19,7 +19,7 @@ from cortex_actors.storage import agent_records, memory_records, projects
 from cortex_actors.storage.memory import village
 from cortex_actors.storage.realms import readable, readers_part
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import grouped, put_rows, rows_in, same
+from cortex_actors.storage.tables.columns import group_pairs, put_rows, rows_in, same
 from cortex_actors.storage.tables.schema import memories as rows
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def list_memories(
         rows.c.id > after, rows.c.agent_id != PROBE, readable(wanted.reader), *same(rows, **asked)
     )
     ids = list(connection.execute(query.order_by(rows.c.id).limit(limit)).scalars())
-    found = memory_records.by_id(connection, ids)
+    found = memory_records.load_active(connection, ids)
     answered = (to for each in found.values() for to in each.replies_to)
     seen = readers_part(connection, answered, wanted.reader)
     return [
@@ -96,7 +96,7 @@ class Arrived:
     unplaced: Counter[str] = field(default_factory=Counter)
 
 
-def arrive(connection: Connection, found: Sequence[CarriedRecord]) -> Arrived:
+def import_records(connection: Connection, found: Sequence[CarriedRecord]) -> Arrived:
     """Write those records that are not there yet; posts wait to be compared with others'."""
     arrived, new = Arrived(), list[Memory]()
     query = select(rows.c.id, rows.c.text)
@@ -131,11 +131,11 @@ def arrive(connection: Connection, found: Sequence[CarriedRecord]) -> Arrived:
         if lost:
             arrived.unplaced[lost] += 1
     memory_records.save(connection, new)
-    village.wait(connection, [each.id for each in new if each.realm is not Realm.PRIVATE])
+    village.note_due(connection, [each.id for each in new if each.realm is not Realm.PRIVATE])
     return arrived
 
 
-def answer(connection: Connection, found: Mapping[str, Iterable[str]]) -> None:
+def link_replies(connection: Connection, found: Mapping[str, Iterable[str]]) -> None:
     """Write which memories those that came answer, where both are there by now."""
     wanted = sorted({(one, to) for one, some in found.items() for to in some if one != to})
     query = select(rows.c.id, rows.c.trust)
@@ -157,8 +157,8 @@ def _placed(
     It is the one of its own id, else the followed one of that name, where only one is called so.
     Any other is of no project from now on.
     """
-    known = projects.names(connection)
-    called = grouped((each.name, each.id) for each in projects.followed(connection))
+    known = projects.load_names(connection)
+    called = group_pairs((each.name, each.id) for each in projects.followed(connection))
     for item, name, _secrets in found:
         if not item.project_id or item.project_id in known:
             yield item, ""
@@ -171,7 +171,7 @@ def _placed(
 def _keep_crumb(connection: Connection, crumb: CrumbRecord) -> bool:
     """Write a crumb, unless it is there."""
     known = agent_records.load_crumbs(connection, [crumb.id])
-    if known or agent_records.like(connection, crumb) is not None:
+    if known or agent_records.find_same(connection, crumb) is not None:
         return False
     agent_records.leave(connection, crumb)
     return True

@@ -75,7 +75,7 @@ def split(
     The parts are found again, as they were, and are not made one by themselves any more; the whole
     is archived. Of a consolidation, what was kept stays. Raises `NotFound`, `Refused`.
     """
-    change = memory_history.last(connection, whole_id, *MERGES, reader=reader)
+    change = memory_history.find_last(connection, whole_id, *MERGES, reader=reader)
     if change is None:  # no change was noted: use what its parts say
         row = memories.c
         query = select(row.id).where(row.merged_into == whole_id).order_by(row.merged_as)
@@ -84,7 +84,7 @@ def split(
     return change, _take_apart(connection, change, by=by, at=at, reader=reader)
 
 
-def before_restoring(connection: Connection, memory_id: str) -> dict[str, Any]:
+def describe_state(connection: Connection, memory_id: str) -> dict[str, Any]:
     """Return what undoing a restoring needs, as long as the memory is archived or superseded."""
     row = _row(connection, memory_id)
     if row.status != MemoryStatus.SUPERSEDED:
@@ -101,12 +101,12 @@ def _take_apart(
     if not change.others:
         raise Refused(f"cannot split {whole}: nothing was merged into it; see: cortex memory show")
     _must_be(row, MemoryStatus.ACTIVE, "split")
-    newer = memory_history.last(connection, whole, *MERGES, reader=reader)
+    newer = memory_history.find_last(connection, whole, *MERGES, reader=reader)
     if newer is not None and newer.id != change.id:
         message = f"cannot undo change {change.number} of {whole}: first undo change {newer.number}"
         raise Refused(f"{message}, which made it part of what {whole} is")
     keeps = change.kind is ChangeKind.CONSOLIDATE
-    parts = memory_states.part(connection, whole, change.others, at=at, keep=keeps)
+    parts = memory_states.take_apart(connection, whole, change.others, at=at, keep=keeps)
     if keeps:
         _give_back(connection, change, parts)
     reason = f"change {change.number}" if change.id else None
@@ -171,7 +171,7 @@ def _reword(connection: Connection, memory: Memory, *, text: str, short: str) ->
             f"cannot give {name} these words: {there} says just that already; keep one of the two: "
             f"cortex memory supersede {name} {there}"
         )
-    around = [name, *memory_records.following(connection, [name])]
+    around = [name, *memory_records.list_following(connection, [name])]
     query = select(passages.c.text_hash)
     old = {row.text_hash for row in rows_in(connection, query, passages.c.item_id, around)}
     content = text.removeprefix(f"{memory.role}: ") if memory.role else text
@@ -192,7 +192,7 @@ def _reword(connection: Connection, memory: Memory, *, text: str, short: str) ->
     connection.execute(stood.where(or_(pair.left_id == name, pair.right_id == name)))
     village.forget(connection, [name])
     if memory.realm in village.SPOKEN:
-        village.wait(connection, [name])
+        village.note_due(connection, [name])
 
 
 def _come_back(connection: Connection, change: MemoryChange, at: int) -> list[str]:

@@ -70,12 +70,12 @@ class ToldGroup:
     memory_ids: tuple[str, ...]
 
 
-def wait(connection: sa.Connection, ids: Iterable[str]) -> None:
+def note_due(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Let posts be compared with what other agents say as soon as that can be done."""
     columns.put_rows(connection, posts_due, ({"memory_id": each} for each in ids), change=())
 
 
-def ready(connection: sa.Connection, model: str, *, limit: int) -> list[str]:
+def list_ready(connection: sa.Connection, model: str, *, limit: int) -> list[str]:
     """Return posts that can be compared in the vectors of a model, oldest first.
 
     Among them are those that are found no more: there is nothing left to wait for.
@@ -105,12 +105,12 @@ def count_waiting(connection: sa.Connection) -> int:
     return columns.count_rows(connection, posts_due)
 
 
-def compared(connection: sa.Connection, ids: Iterable[str]) -> None:
+def mark_compared(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Note that posts were compared."""
     columns.drop_in(connection, posts_due.c.memory_id, ids)
 
 
-def tell(
+def note_group(
     connection: sa.Connection,
     ids: Collection[str],
     *,
@@ -136,17 +136,17 @@ def tell(
     return True
 
 
-def listed(connection: sa.Connection, reader: str | None, *, limit: int) -> list[ToldGroup]:
+def list_groups(connection: sa.Connection, reader: str | None, *, limit: int) -> list[ToldGroup]:
     """Return the newest announced groups, newest first, of which the reader may read every post."""
     query = sa.select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
     of = sa.select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
     posts = columns.rows_in(connection, of, _MEMBERS.convergence_id, (row.id for row in rows))
-    members = columns.grouped((number, memory_id) for number, memory_id in posts)
+    members = columns.group_pairs((number, memory_id) for number, memory_id in posts)
     return [columns.entity(ToldGroup, row, memory_ids=tuple(members[row.id])) for row in rows]
 
 
-def counts(connection: sa.Connection, reader: str | None) -> dict[str, int]:
+def count_groups(connection: sa.Connection, reader: str | None) -> dict[str, int]:
     """Return how many groups of each kind the reader may see."""
     found = columns.count_by(connection, convergences.c.kind, _readable(reader))
     return {kind: found.get(kind, 0) for kind in ConvergenceLevel}
@@ -154,7 +154,7 @@ def counts(connection: sa.Connection, reader: str | None) -> dict[str, int]:
 
 def forget(connection: sa.Connection, ids: Sequence[str]) -> None:
     """Leave memories out that are forgotten; a group of which one is left is none any more."""
-    compared(connection, ids)
+    mark_compared(connection, ids)
     columns.drop_in(connection, _MEMBERS.memory_id, ids)
     left = sa.select(sa.func.count()).where(_MEMBERS.convergence_id == convergences.c.id)
     gone = sa.select(convergences.c.id).where(left.scalar_subquery() < FEWEST)
@@ -199,14 +199,14 @@ class SpokenCounts:
     types: dict[str, int]
 
 
-def posts(
+def list_posts(
     connection: sa.Connection, thread: str, *, reader: str | None, limit: int
 ) -> tuple[list[Memory], int]:
     """Return the newest posts of a thread, oldest first, and how many there are in all."""
     mine = sa.and_(_ROWS.thread == thread, said(reader))
     newest = sa.select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
-    rows, total = columns.page(connection, newest, limit=limit)
-    found = memory_records.by_id(connection, (name for (name,) in rows))
+    rows, total = columns.load_page(connection, newest, limit=limit)
+    found = memory_records.load_active(connection, (name for (name,) in rows))
     return [found[name] for (name,) in rows][::-1], total
 
 
@@ -218,15 +218,15 @@ def list_threads(
     last = sa.func.max(_ROWS.created_at)
     query = sa.select(_ROWS.thread, sa.func.count(), sa.func.min(_ROWS.created_at), last)
     query = query.where(mine).group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
-    rows, total = columns.page(connection, query, limit=limit, skip=skip)
+    rows, total = columns.load_page(connection, query, limit=limit, skip=skip)
     spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(said(reader)).distinct()
     spoke = spoke.order_by(_ROWS.agent_id)
     voices = columns.rows_in(connection, spoke, _ROWS.thread, (name for name, *_ in rows))
-    agents = columns.grouped((name, agent) for name, agent in voices)
+    agents = columns.group_pairs((name, agent) for name, agent in voices)
     return [ThreadSummary(name, n, tuple(agents[name]), *span) for name, n, *span in rows], total
 
 
-def answers(
+def list_answers(
     connection: sa.Connection, ids: Iterable[str], *, reader: str | None
 ) -> dict[str, tuple[str, ...]]:
     """Return which posts answer each of those, in their order; only what may be read."""
@@ -237,11 +237,11 @@ def answers(
         .order_by(_ROWS.created_at, _ROWS.id)
     )
     rows = columns.rows_in(connection, query, memory_replies.c.replied_id, ids)
-    found = columns.grouped((replied, answer) for replied, answer in rows)
+    found = columns.group_pairs((replied, answer) for replied, answer in rows)
     return {replied: tuple(some) for replied, some in found.items()}
 
 
-def joined(connection: sa.Connection, ids: Iterable[str], *, beside: Memory) -> str:
+def find_thread(connection: sa.Connection, ids: Iterable[str], *, beside: Memory) -> str:
     """Return the thread of the first of some memories that is in one, where another may join it.
 
     Empty without one: that of another realm, or of a bridge that not all may read who read the one
@@ -257,7 +257,7 @@ def joined(connection: sa.Connection, ids: Iterable[str], *, beside: Memory) -> 
     return ""
 
 
-def stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> str | None:
+def find_stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> str | None:
     """Return the active memory with the same words in the same place; None without one."""
     names = ("realm", "agent_id", "thread", "project_id")
     place = [_ROWS[name] == getattr(memory, name) for name in names]
@@ -266,7 +266,7 @@ def stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> str |
     return connection.execute(query.limit(1)).scalar()
 
 
-def spoken(connection: sa.Connection, reader: str | None) -> SpokenCounts:
+def count_spoken(connection: sa.Connection, reader: str | None) -> SpokenCounts:
     """Return how much was said."""
     words = (_ROWS.realm, _ROWS.agent_id, _ROWS.type)
     return SpokenCounts(*(columns.count_by(connection, word, said(reader)) for word in words))
@@ -335,7 +335,7 @@ class NearPosts:
 
     def posts(self, connection: sa.Connection, ids: Sequence[str]) -> list[Post]:
         """Return those of some memories that may be found and have a vector, in that order."""
-        live = memory_records.by_id(connection, ids)
+        live = memory_records.load_active(connection, ids)
         hashes = {name: memory_records.digest(each.text) for name, each in live.items()}
         rows = embeddings.stored_vectors(connection, self.model, list(hashes.values()))
         return [Post(live[each], rows[hashes[each]]) for each in ids if hashes.get(each) in rows]

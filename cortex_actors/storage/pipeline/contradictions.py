@@ -162,7 +162,7 @@ def count(connection: Connection, status: str = OPEN) -> int:
     return columns.count_rows(connection, contradictions, *where)
 
 
-def distances(connection: Connection, some: Iterable[Contradiction]) -> dict[str, int]:
+def measure_distances(connection: Connection, some: Iterable[Contradiction]) -> dict[str, int]:
     """Return the distance of each pair: 0 in one file, 1 in one project, 2 in none together.
 
     By the id of the contradiction; only files of projects that are followed count.
@@ -176,8 +176,8 @@ def distances(connection: Connection, some: Iterable[Contradiction]) -> dict[str
     )
     sides = {side for pair in pairs.values() for side in pair}
     rows = list(columns.rows_in(connection, query, place.insight_id, sorted(sides)))
-    files = columns.grouped((row.insight_id, row.path) for row in rows)
-    ours = columns.grouped((row.insight_id, row.project_id) for row in rows)
+    files = columns.group_pairs((row.insight_id, row.path) for row in rows)
+    ours = columns.group_pairs((row.insight_id, row.project_id) for row in rows)
 
     def shares(places: Mapping[str, list[str]], pair: tuple[str, str]) -> bool:
         return not set(places.get(pair[0], ())).isdisjoint(places.get(pair[1], ()))
@@ -192,12 +192,12 @@ def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradicti
     """Return the contradictions of those insights, decided ones too, by insight and id."""
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Contradiction] = {}
-    for some in columns.chunks(wanted):
+    for some in columns.split_chunks(wanted):
         sides = contradictions.c.insight_a.in_(some), contradictions.c.insight_b.in_(some)
         for row in connection.execute(select(contradictions).where(or_(*sides))):
             found[row.id] = columns.entity(Contradiction, row)
     asked = set(wanted)
-    return columns.grouped(
+    return columns.group_pairs(
         (side, each) for _, each in sorted(found.items()) for side in asked.intersection(each.pair)
     )
 
@@ -217,12 +217,12 @@ _DIFFERENCES = (
 )
 
 
-def differing(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
+def count_differing(connection: Connection, ids: Iterable[str]) -> dict[str, int]:
     """Return insights from which the choice of another project differs, with how many do."""
     return dict(execute_for(connection, _DIFFERENCES, ids))
 
 
-def kept(connection: Connection) -> set[str]:
+def load_kept(connection: Connection) -> set[str]:
     """Return the insights that a person decided for."""
     query = select(contradictions.c.kept_id).where(contradictions.c.kept_id.is_not(None))
     return set(connection.execute(query).scalars())
@@ -298,7 +298,7 @@ def reopen(connection: Connection, name: str, *, at: int, by: str = OWNER.by) ->
     Returns the two. The next run finds them as the rules and the models have them. Raises
     `NotFound`.
     """
-    held = [each for each in verdicts.given(connection) if each.undone_at is None]
+    held = [each for each in verdicts.list_given(connection) if each.undone_at is None]
     unsure = next((each.pair for each in held if each.item == name), None)
     found = one(connection, name) or verdicts.decided_pair(connection, name) or unsure
     if found is None:
@@ -346,9 +346,9 @@ def get_cluster(connection: Connection, cluster_id: str) -> StoredCluster | None
     return found[0] if found else None
 
 
-def some(connection: Connection, cluster_ids: Iterable[str]) -> list[StoredCluster]:
+def get_clusters(connection: Connection, cluster_ids: Iterable[str]) -> list[StoredCluster]:
     """Return clusters by their ids; those that are not there any more are left out."""
-    parts = columns.chunks(sorted(cluster_ids))
+    parts = columns.split_chunks(sorted(cluster_ids))
     queries = (select(clusters).where(clusters.c.id.in_(names)) for names in parts)
     return [each for query in queries for each in _found(connection, query)]
 
@@ -359,17 +359,17 @@ def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     return {row.insight_id: row.cluster_id for row in rows}
 
 
-def members(connection: Connection, cluster_ids: Collection[str]) -> dict[str, list[str]]:
+def load_members(connection: Connection, cluster_ids: Collection[str]) -> dict[str, list[str]]:
     """Return the insights of each cluster, in order."""
     query = select(cluster_insights).order_by(cluster_insights.c.insight_id)
     rows = columns.rows_in(connection, query, cluster_insights.c.cluster_id, cluster_ids)
-    return columns.grouped((row.cluster_id, row.insight_id) for row in rows)
+    return columns.group_pairs((row.cluster_id, row.insight_id) for row in rows)
 
 
-def together(connection: Connection, ids: Iterable[str]) -> set[str]:
+def load_together(connection: Connection, ids: Iterable[str]) -> set[str]:
     """Return those insights, and those that share a cluster with one of them."""
     wanted = set(ids)
-    inside = members(connection, sorted(set(load_clusters(connection, wanted).values())))
+    inside = load_members(connection, sorted(set(load_clusters(connection, wanted).values())))
     return wanted.union(*inside.values())
 
 
@@ -400,7 +400,7 @@ def replace_clusters(
 
     def row(name: str, it: clustering.Cluster) -> dict[str, Any]:
         made = {"medoid_id": it.medoid, "made_at": since.get(name, at)}
-        centroid = embeddings.stored(it.centroid)
+        centroid = embeddings.to_bytes(it.centroid)
         return columns.as_row(clusters, it, id=name, model=model, centroid=centroid, **made)
 
     columns.put_rows(connection, clusters, (row(*each) for each in named))
@@ -412,7 +412,7 @@ def replace_clusters(
 def _found(connection: Connection, query: Any) -> list[StoredCluster]:
     """Return the clusters of a query, in its order."""
     rows: Sequence[Row[Any]] = connection.execute(query).all()
-    inside = members(connection, [row.id for row in rows])
+    inside = load_members(connection, [row.id for row in rows])
     return [
         columns.entity(StoredCluster, row, members=tuple(inside.get(row.id, ()))) for row in rows
     ]
@@ -436,14 +436,14 @@ class Mark:
     up_to: int = 0
 
 
-def mark(connection: Connection) -> Mark:
+def load_mark(connection: Connection) -> Mark:
     """Return how far comparing has come."""
     query = select(meta.c.name, meta.c.value).where(meta.c.name.in_((_BY, _UP_TO)))
     found = dict(connection.execute(query).all())
     return Mark(found.get(_BY, b""), int(found.get(_UP_TO, 0)))
 
 
-def note(connection: Connection, found: Mark) -> None:
+def write_mark(connection: Connection, found: Mark) -> None:
     """Write down how far comparing has come."""
     facts = {_BY: found.by, _UP_TO: str(found.up_to).encode()}
     columns.put_rows(

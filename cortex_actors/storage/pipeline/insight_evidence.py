@@ -29,18 +29,18 @@ from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules import promotion
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import contradictions, principles, reviews
-from cortex_actors.storage.pipeline.insights import followers, private_ids
+from cortex_actors.storage.pipeline.insights import filter_private, load_followers
 from cortex_actors.storage.tables.columns import (
+    encode_text,
     entity,
     given_text,
-    grouped,
+    group_pairs,
     put_rows,
     rows_in,
-    stored_text,
 )
 from cortex_actors.storage.tables.dialect import execute, execute_for, execute_many
 from cortex_actors.storage.tables.schema import agreements, insights
-from cortex_actors.text.hazards import wary
+from cortex_actors.text.hazards import find_caution
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -56,13 +56,13 @@ _VOICES = (
 )
 
 
-def voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
+def load_voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozenset[str]]:
     """Return the voices that say each insight now, or a text that counts for it.
 
     A voice is a repository, or a project of none. Insights without a voice are left out.
     """
     rows = execute_for(connection, _VOICES, ids)
-    found = grouped((insight_id, given_text(voice) or "") for insight_id, voice in rows)
+    found = group_pairs((insight_id, given_text(voice) or "") for insight_id, voice in rows)
     return {insight_id: frozenset(some) for insight_id, some in found.items()}
 
 
@@ -74,19 +74,19 @@ _FORGET = "DELETE FROM insight_slots WHERE insight_id IN :ids"
 _NOTE = "INSERT INTO insight_slots (slot, insight_id) VALUES (?, ?)"
 
 
-def sharing(connection: Connection, slots: Collection[str]) -> dict[str, set[str]]:
+def load_sharing(connection: Connection, slots: Collection[str]) -> dict[str, set[str]]:
     """Return slot -> the insights that say something on it."""
     rows = execute_for(connection, _SHARING, slots)
-    found = grouped((given_text(slot) or "", insight_id) for slot, insight_id in rows)
+    found = group_pairs((given_text(slot) or "", insight_id) for slot, insight_id in rows)
     return {slot: set(some) for slot, some in found.items()}
 
 
-def replace(
+def replace_slots(
     connection: Connection, ids: Collection[str], slots: Mapping[str, Collection[str]]
 ) -> None:
     """Let those insights have these slots and no other."""
     execute_for(connection, _FORGET, ids)
-    rows = [(stored_text(slot), each) for each, some in slots.items() for slot in sorted(some)]
+    rows = [(encode_text(slot), each) for each, some in slots.items() for slot in sorted(some)]
     execute_many(connection, _NOTE, rows)
 
 
@@ -194,7 +194,7 @@ class SpokenText:
         return Claim(self.content, self.heading, scope)
 
 
-def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, SpokenText]:
+def load_texts(connection: Connection, ids: Iterable[str]) -> dict[str, SpokenText]:
     """Return those texts; ids that are not known are left out."""
     asked = sorted(set(ids))
     texts = execute_for(connection, _TEXTS, asked)
@@ -220,7 +220,7 @@ def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, SpokenText]:
         found[said].revisions[given_text(path) or "", project, first // DAY] = (first, last)
     rows = execute_for(connection, _SCANS, (each for text in found.values() for each in text.since))
     scans |= {project: [*map(int, times.split(","))] for project, times in rows}
-    for said in private_ids(connection, found):
+    for said in filter_private(connection, found):
         found[said].is_private = True
     return found
 
@@ -231,7 +231,7 @@ _OF_SEVERAL = (
 )
 
 
-def of_several(connection: Connection) -> set[str]:
+def load_shared(connection: Connection) -> set[str]:
     """Return the ids of all insights that several projects say."""
     return _ids(connection, _OF_SEVERAL)
 
@@ -255,7 +255,7 @@ def list_agreements(connection: Connection) -> list[tuple[str, str]]:
     return [(left, right) for left, right in connection.execute(query.order_by(*order))]
 
 
-def everything(connection: Connection) -> set[str]:
+def load_said(connection: Connection) -> set[str]:
     """Return the ids of all texts that files say now."""
     return _ids(connection, _SAID)
 
@@ -265,35 +265,35 @@ def is_any(connection: Connection) -> bool:
     return execute(connection, f"{_SAID} LIMIT 1").fetchone() is not None
 
 
-def standing(connection: Connection) -> list[str]:
+def list_standing(connection: Connection) -> list[str]:
     """Return the ids of all insights that represent what files say."""
     query = "SELECT id FROM insights WHERE status IN ('active', 'contradicted')"
     return sorted(_ids(connection, query))
 
 
-def sure(connection: Connection, confidence: float) -> set[str]:
+def load_sure(connection: Connection, confidence: float) -> set[str]:
     """Return the ids of the insights that nothing speaks against and that are believed so far."""
     query = "SELECT id FROM insights WHERE status = 'active' AND confidence >= ?"
     return _ids(connection, query, confidence)
 
 
-def active_among(connection: Connection, ids: Collection[str]) -> set[str]:
+def filter_active(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say and that nothing speaks against."""
     return insight_records.among(connection, "i.status = 'active'", ids=ids)
 
 
-def said_among(connection: Connection, ids: Collection[str]) -> set[str]:
+def filter_said(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say, whether or not something speaks against them."""
     return insight_records.among(connection, "i.status IN ('active', 'contradicted')", ids=ids)
 
 
-def live_among(connection: Connection, ids: Collection[str]) -> set[str]:
+def filter_live(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the texts that a file says now and that wait for no review."""
     said = "SELECT 1 FROM insight_sources AS s WHERE s.said_id = i.id AND s.withdrawn_at IS NULL"
     return insight_records.among(connection, f"i.review IS NULL AND EXISTS ({said})", ids=ids)
 
 
-def late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
+def find_late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
     """Return the texts whose vector came behind number `after`, and the number of the newest.
 
     The numbers of vectors grow for ever, so nothing that came meanwhile is missed.
@@ -327,23 +327,23 @@ def load_merits(
     """
     wanted = list(dict.fromkeys(ids))
     open_ones = insight_records.among(connection, "i.status = 'contradicted'", ids=wanted)
-    stands_for = followers(connection, wanted)
+    stands_for = load_followers(connection, wanted)
     against = contradictions.of(connection, [*wanted, *stands_for])
-    derived = principles.derived(connection, wanted)
+    derived = principles.load_derived(connection, wanted)
     counts = dict.fromkeys(wanted, 0)
     for side, some in against.items():
         counts[stands_for.get(side, side)] += sum(each.against(side) for each in some)
-    spoken_by, said = voices(connection, wanted), _decisions(connection, wanted, stands_for)
+    spoken_by, said = load_voices(connection, wanted), _decisions(connection, wanted, stands_for)
     texts = rows_in(connection, select(insights.c.id, insights.c.content), insights.c.id, wanted)
-    why = {row.id: wary(row.content) for row in texts}
-    differing = contradictions.differing(connection, wanted)
-    private = private_ids(connection, wanted)
+    why = {row.id: find_caution(row.content) for row in texts}
+    differing = contradictions.count_differing(connection, wanted)
+    private = filter_private(connection, wanted)
     return {
         each: promotion.PromotionStanding(
             open_contradictions=counts[each] if each in open_ones else 0,
             derivations=int(each in derived),
             voices=len(spoken_by.get(each, ())),
-            decision=promotion.decided(*said[each], is_wary=why.get(each) is not None),
+            decision=promotion.combine_decisions(*said[each], is_wary=why.get(each) is not None),
             wary=why.get(each),
             is_private=each in private,
             differences=differing.get(each, 0),
@@ -356,7 +356,7 @@ def _decisions(
     connection: Connection, ids: Iterable[str], stands_for: Mapping[str, str]
 ) -> dict[str, tuple[Decision | None, list[Decision]]]:
     """Return what persons said of insights, and of the texts that count for each."""
-    said = reviews.of(connection, [*ids, *stands_for])
+    said = reviews.load_reviews(connection, [*ids, *stands_for])
     found: dict[str, tuple[Decision | None, list[Decision]]] = {
         each: (said[each].decision if each in said else None, []) for each in ids
     }

@@ -109,16 +109,16 @@ def said(connection: sa.Connection, ids: Collection[str]) -> dict[str, list[Insi
     """Return the places where the very text of each insight is now, whatever it counts for."""
     query = insight_records.places().order_by(insight_sources.c.path, insight_sources.c.line_start)
     rows = columns.rows_in(connection, query, insight_sources.c.said_id, ids)
-    return columns.grouped((row.said_id, insight_records.source(row)) for row in rows)
+    return columns.group_pairs((row.said_id, insight_records.source(row)) for row in rows)
 
 
-def said_under(path: str) -> sa.ColumnElement[bool]:
+def match_path(path: str) -> sa.ColumnElement[bool]:
     """Return the condition that a source lies in a file, or in a folder of files."""
     places, folder = insight_sources.c.path, path.rstrip("/") + "/"
     return sa.or_(places == path, sa.func.substr(places, 1, len(folder)) == folder)
 
 
-def matching(
+def make_conditions(
     table: sa.Table, wanted: ListFilter, *, measure: sa.ColumnElement[float]
 ) -> list[sa.ColumnElement[bool]]:
     """Return what insights and principles have to be alike; `measure` is what has a least."""
@@ -144,7 +144,7 @@ _ORDER: dict[InsightSort, tuple[Any, ...]] = {
 
 def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
     """Return what an insight has to be."""
-    found = matching(insights, wanted, measure=insights.c.confidence)
+    found = make_conditions(insights, wanted, measure=insights.c.confidence)
     found += columns.same(insights, kind=wanted.kind)
     if wanted.project_id is not None:
         found.append(insights.c.id.in_(insight_records.of_project(wanted.project_id)))
@@ -153,7 +153,7 @@ def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
         found.append(insights.c.domain.is_(None if is_none else wanted.domain))
     if wanted.path is not None:
         said = sa.select(insight_sources.c.insight_id).where(
-            insight_sources.c.withdrawn_at.is_(None), said_under(wanted.path)
+            insight_sources.c.withdrawn_at.is_(None), match_path(wanted.path)
         )
         found.append(insights.c.id.in_(said))
     return found
@@ -198,7 +198,7 @@ def list_fragments(
     """Return fragments of a project, or of a file or folder, and how many there are in all."""
     query = _grouped(project_id, path)
     order = sa.func.min(insight_sources.c.path), sa.func.min(insight_sources.c.line_start)
-    rows, total = columns.page(connection, query.order_by(*order), limit=limit, skip=skip)
+    rows, total = columns.load_page(connection, query.order_by(*order), limit=limit, skip=skip)
     return [columns.entity(FragmentRow, row) for row in rows], total
 
 
@@ -232,7 +232,7 @@ def _grouped(project_id: str | None, path: str | None) -> sa.Select[Any]:
     )
     if project_id is not None:
         query = query.where(place.project_id == project_id)
-    return query if path is None else query.where(said_under(path))
+    return query if path is None else query.where(match_path(path))
 
 
 #: Ids that an error names where the beginning of one means several.
@@ -329,7 +329,7 @@ class WrittenBullet:
     resolved_at: int
 
 
-def lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlace]:
+def load_lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlace]:
     """Return the places where the very texts of insights are and were, by path and line.
 
     A statement's source is another one with every other word of its section, so of what a file says
@@ -346,7 +346,7 @@ def lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlace]:
     looked = columns.rows_in(connection, looks, insight_sources.c.said_id, ids)
     seen = {(said_id, path): how for said_id, path, *how in looked}
     rows = columns.rows_in(connection, query, insight_sources.c.said_id, ids)
-    by_file = columns.grouped(((row.said_id, row.path), row) for row in rows)
+    by_file = columns.group_pairs(((row.said_id, row.path), row) for row in rows)
     found = []
     for place, some in by_file.items():
         standing = [row for row in some if row.withdrawn_at is None]
@@ -357,7 +357,7 @@ def lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlace]:
     return sorted(found, key=lambda each: (each.path, each.line_start, each.said_id))
 
 
-def at_line(connection: sa.Connection, path: str, line: int) -> list[str]:
+def find_at_line(connection: sa.Connection, path: str, line: int) -> list[str]:
     """Return the insights whose text is at a line of a file now, the narrowest first."""
     length = insight_sources.c.line_end - insight_sources.c.line_start
     query = (
@@ -369,7 +369,7 @@ def at_line(connection: sa.Connection, path: str, line: int) -> list[str]:
     return list(dict.fromkeys(connection.execute(query).scalars()))
 
 
-def bullets(connection: sa.Connection, principles: Collection[str]) -> list[WrittenBullet]:
+def load_bullets(connection: sa.Connection, principles: Collection[str]) -> list[WrittenBullet]:
     """Return the principles that files hold now, by path and place."""
     told = resolved_bullets
     here = sa.and_(resolutions.c.path == told.c.path, resolutions.c.agent == told.c.agent)
@@ -385,7 +385,7 @@ def bullets(connection: sa.Connection, principles: Collection[str]) -> list[Writ
     return sorted(found, key=lambda each: (each.path, each.agent, each.ordinal))
 
 
-def taken_back(
+def load_revocations(
     connection: sa.Connection, keys: Iterable[tuple[SourceKind, str]]
 ) -> list[Revocation]:
     """Return what a person took back of those, by time; also what counts again since."""

@@ -57,7 +57,7 @@ _FIRST = (
 )
 
 
-def face(connection: Connection, ids: Iterable[str]) -> None:
+def set_headings(connection: Connection, ids: Iterable[str]) -> None:
     """Set heading and category of statements from the first place that says them."""
     rows = []
     for insight_id, content, heading, kind in execute_for(connection, _FIRST, ids):
@@ -125,35 +125,35 @@ _UNSEEN = (
 )
 
 
-def live_sources(connection: Connection, path: str) -> dict[Spot, str]:
+def load_live_sources(connection: Connection, path: str) -> dict[Spot, str]:
     """Return what a file says now: the insight whose text is at each spot."""
     return {spot: said for spot, (_, said) in _spots(connection, path).items()}
 
 
 def _spots(connection: Connection, path: str) -> dict[Spot, tuple[int, str]]:
     """Return the number of each place at which a file says something now, and which text."""
-    rows = execute(connection, _SPOTS, columns.stored_text(path))
+    rows = execute(connection, _SPOTS, columns.encode_text(path))
     return {(fragment, ordinal): (number, said) for fragment, ordinal, number, said in rows}
 
 
-def strangers(connection: Connection, path: str, project_id: str) -> set[str]:
+def find_strangers(connection: Connection, path: str, project_id: str) -> set[str]:
     """Return the ids of insights that a file says now in the name of another project."""
-    rows = execute(connection, _STRANGERS, columns.stored_text(path), project_id)
+    rows = execute(connection, _STRANGERS, columns.encode_text(path), project_id)
     return {each for row in rows for each in row}
 
 
 def has_seen(connection: Connection, path: str, revision: str) -> bool:
     """Tell whether everything that a file says now was seen in that revision of it already."""
-    asked = (columns.stored_text(path), revision)
+    asked = (columns.encode_text(path), revision)
     return execute(connection, _UNSEEN, *asked).fetchone() is None
 
 
-def said_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
+def filter_said(connection: Connection, ids: Iterable[str]) -> set[str]:
     """Return those of the texts that some file says now."""
     return {each for (each,) in execute_for(connection, _SAID, ids)}
 
 
-def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
+def filter_private(connection: Connection, ids: Iterable[str]) -> set[str]:
     """Return those of the texts that only files of one person say (`CLAUDE.local.md`).
 
     They stay in their project: no text of others is merged with them.
@@ -163,7 +163,7 @@ def private_ids(connection: Connection, ids: Iterable[str]) -> set[str]:
 
 def hand_over(connection: Connection, path: str, *, project_id: str, at: int) -> None:
     """Make what a file says now a project's: a folder inside one may have become its own."""
-    said = live_sources(connection, path).values()
+    said = load_live_sources(connection, path).values()
     begin(connection, set(said), project_id=project_id, at=at)
     connection.execute(
         update(insight_sources)
@@ -226,12 +226,12 @@ _POINTS = "SELECT id, superseded_by FROM insights WHERE superseded_by IS NOT NUL
 _FOLLOW = "SELECT id, superseded_by FROM insights WHERE superseded_by IN :ids"
 
 
-def representatives(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+def load_representatives(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return which insight represents each of those that is represented by another one."""
     return dict(execute_for(connection, _POINTS, ids))
 
 
-def followers(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+def load_followers(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the texts that one of those insights represents, with which."""
     return dict(execute_for(connection, _FOLLOW, ids))
 
@@ -253,11 +253,11 @@ def join(connection: Connection, same: Mapping[str, str]) -> set[str]:
     Returns the ids that changed, not yet settled. Between the finding and now its file may have
     changed, or it may count for another one itself: then that one counts.
     """
-    whole = representatives(connection, same.values())
+    whole = load_representatives(connection, same.values())
     wanted = {said: whole.get(other, other) for said, other in same.items()}
     both = (*wanted, *wanted.values())
     said_now = insight_records.among(connection, insight_records.STANDS.format(i="i"), ids=both)
-    leads = set(followers(connection, wanted).values())
+    leads = set(load_followers(connection, wanted).values())
     taken = {
         said: other
         for said, other in wanted.items()
@@ -273,14 +273,14 @@ def release(connection: Connection, ids: Iterable[str]) -> set[str]:
     themselves again, until the next comparison.
     """
     texts = set(ids)
-    silent = texts - said_ids(connection, texts)
+    silent = texts - filter_said(connection, texts)
     alone: dict[str, str | None] = dict.fromkeys(silent)
-    return _point(connection, alone | dict.fromkeys(followers(connection, silent)))
+    return _point(connection, alone | dict.fromkeys(load_followers(connection, silent)))
 
 
 def _point(connection: Connection, wanted: Mapping[str, str | None]) -> set[str]:
     """Write pointers, and let the sources count for where they lead; return who changed."""
-    before = representatives(connection, wanted)
+    before = load_representatives(connection, wanted)
     whole = {said: None if other == said else other for said, other in wanted.items()}
     moved = {said: other for said, other in whole.items() if before.get(said) != other}
     rows = sorted(moved.items())
@@ -361,17 +361,17 @@ class LearnedFile:
     counts: Mapping[str, int] = field(default_factory=dict)
 
 
-def difference(
+def compare_file(
     connection: Connection, path: str, project_id: str, findings: Sequence[Finding]
 ) -> FileDifference:
     """Return what learning those findings would change."""
-    before = live_sources(connection, path)
+    before = load_live_sources(connection, path)
     said = {finding.source.spot: finding.insight_id for finding in findings}
     gone = [spot for spot in before if spot not in said]
     other = set(before.values()) ^ set(said.values())
-    changed = {*other, *representatives(connection, other).values()}
-    changed |= followers(connection, other).keys()
-    changed |= strangers(connection, path, project_id)
+    changed = {*other, *load_representatives(connection, other).values()}
+    changed |= load_followers(connection, other).keys()
+    changed |= find_strangers(connection, path, project_id)
     return FileDifference(tuple(gone), tuple(sorted(changed)))
 
 
@@ -390,19 +390,19 @@ def learn(
     longer says is withdrawn; an insight that no file says any more leaves the index and stays in
     the ledger.
     """
-    before = set(live_sources(connection, path).values())
-    other = difference(connection, path, project_id, findings)
+    before = set(load_live_sources(connection, path).values())
+    other = compare_file(connection, path, project_id, findings)
     found = [finding.source for finding in findings]
     said = {each.said for each in found}
     new = said - {each for (each,) in execute_for(connection, _KNOWN, said)}
     _keep(connection, findings, at)
-    counted = representatives(connection, said)
+    counted = load_representatives(connection, said)
     begin(connection, said, project_id=project_id, at=at)
     attach(connection, found, project_id=project_id, at=at, counted=counted)
     observe(connection, path, found, at)
     withdraw(connection, other.gone, at)
-    execute(connection, _SEEN, at, columns.stored_text(path))
-    face(connection, before | said)
+    execute(connection, _SEEN, at, columns.encode_text(path))
+    set_headings(connection, before | said)
     parted = release(connection, before)
     joined = join(connection, same or {})
     insight_records.settle(connection, before | said | parted | joined)
@@ -412,7 +412,7 @@ def learn(
 
 def silence(connection: Connection, path: str, at: int) -> list[str]:
     """Withdraw everything a vanished file said; return the ids of insights that changed."""
-    before = live_sources(connection, path)
+    before = load_live_sources(connection, path)
     return sorted(withdraw_said(connection, before, set(before.values()), at=at))
 
 
@@ -421,7 +421,7 @@ def withdraw_said(
 ) -> set[str]:
     """Withdraw the texts at those spots; return the ids of insights that changed."""
     withdraw(connection, spots, at)
-    face(connection, said)
+    set_headings(connection, said)
     changed = said | release(connection, said)
     insight_records.settle(connection, changed)
     return changed
@@ -454,19 +454,19 @@ def count_by_project(connection: Connection) -> dict[str, int]:
     return dict(connection.execute(query).all())
 
 
-def by_id(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
+def load_live(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
     """Return the live insights among those ids."""
     query = insight_records.with_evidence().where(insight_records.live_among())
     rows = columns.rows_in(connection, query, insights.c.id, ids)
     return {row.id: insight_records.insight(row) for row in rows}
 
 
-def ids_of(connection: Connection, project_id: str) -> list[str]:
+def list_ids(connection: Connection, project_id: str) -> list[str]:
     """Return the ids of the insights that a project says now."""
     return [row.insight_id for row in connection.execute(insight_records.of_project(project_id))]
 
 
-def sources(
+def load_sources(
     connection: Connection, ids: Iterable[str], *, first: str | None = None
 ) -> dict[str, list[InsightSource]]:
     """Return the places of insights now, by path and line; places in the project `first` lead."""
@@ -476,7 +476,7 @@ def sources(
         .order_by(insight_sources.c.path, insight_sources.c.line_start, insight_sources.c.ordinal)
     )
     rows = columns.rows_in(connection, query, insight_sources.c.insight_id, ids)
-    return columns.grouped((row.insight_id, insight_records.source(row)) for row in rows)
+    return columns.group_pairs((row.insight_id, insight_records.source(row)) for row in rows)
 
 
 def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> None:
@@ -509,20 +509,20 @@ class Opinion:
     verdict: float
 
 
-def silent(connection: Connection, model: str, ids: Iterable[str]) -> dict[str, Matrix]:
+def load_undecided(connection: Connection, model: str, ids: Iterable[str]) -> dict[str, Matrix]:
     """Return the vectors of the statements among those on which no keyword spoke."""
     query = select(insights.c.id, insights.c.text_hash).where(
         insights.c.verdict == UNSURE, insights.c.granularity == Granularity.STATEMENT
     )
     found: dict[str, Matrix] = {}
-    for some in columns.chunks(sorted(ids)):
+    for some in columns.split_chunks(sorted(ids)):
         hashes = dict(connection.execute(query.where(insights.c.id.in_(some))).all())
         rows = stored_vectors(connection, model, list(hashes.values()))
         found |= {name: rows[digest] for name, digest in hashes.items() if digest in rows}
     return found
 
 
-def take(connection: Connection, opinions: Sequence[Opinion]) -> None:
+def write_opinions(connection: Connection, opinions: Sequence[Opinion]) -> None:
     """Write opinions, where still no keyword speaks."""
     rows = (
         {"one": each.insight_id, "category": str(each.category), "verdict": each.verdict}

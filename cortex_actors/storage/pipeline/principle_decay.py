@@ -14,8 +14,8 @@ from sqlalchemy import Connection, func, literal_column, or_, select
 
 from cortex_actors.domain.principle import LinkType
 from cortex_actors.rules import decay, promotion
-from cortex_actors.storage.insight_records import observed, scanned_at
-from cortex_actors.storage.ledger.backups import horizon
+from cortex_actors.storage.insight_records import count_observed, find_scanned_at
+from cortex_actors.storage.ledger.backups import compute_horizon
 from cortex_actors.storage.tables import schema as tables
 from cortex_actors.storage.tables.columns import change_rows, rows_in
 
@@ -110,7 +110,7 @@ def today(connection: Connection, now: int) -> int:
 
     A clock that is wrong for an hour must not make everything old.
     """
-    return horizon(connection, now, 0)
+    return compute_horizon(connection, now, 0)
 
 
 def evidence(connection: Connection, ids: Iterable[str]) -> dict[str, PrincipleEvidence]:
@@ -123,7 +123,7 @@ def faded(connection: Connection, now: int, scales: DecayScales = DEFAULTS) -> l
 
     `now` is in UTC microseconds, and what `today` gives for the clock.
     """
-    return list(_judged(connection.execute(_standing()), now, scales, decay.faded))
+    return list(_judged(connection.execute(_standing()), now, scales, decay.decay_standing))
 
 
 def settle(
@@ -133,7 +133,7 @@ def settle(
 
     No run of decay: nothing goes a step further towards being pruned. `now` is as in `faded`.
     """
-    found = list(_judged(_rows(connection, ids), now, scales, decay.ranked))
+    found = list(_judged(_rows(connection, ids), now, scales, decay.rank_standing))
     write(connection, found)
     return found
 
@@ -185,6 +185,6 @@ def _standing() -> Any:
         *(tables.principles.c[name] for name in names),
         links.correlate(tables.principles).scalar_subquery().label("links"),
         literal_column(_SEEN).label("seen"),
-        observed(f"IN {_COMES_OF}").label("observed"),
-        scanned_at(f"IN {_COMES_OF}").label("scanned"),
+        count_observed(f"IN {_COMES_OF}").label("observed"),
+        find_scanned_at(f"IN {_COMES_OF}").label("scanned"),
     )

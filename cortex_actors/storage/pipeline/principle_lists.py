@@ -30,7 +30,7 @@ from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_records import of_project
 from cortex_actors.storage.pipeline import principles as links
 from cortex_actors.storage.pipeline import reviews
-from cortex_actors.storage.pipeline.insight_lists import ListFilter, matching
+from cortex_actors.storage.pipeline.insight_lists import ListFilter, make_conditions
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables import schema as tables
 from cortex_actors.storage.tables.dialect import execute_for, has_word
@@ -58,7 +58,7 @@ class PrincipleFilter(ListFilter):
     sort: insight.PrincipleSort = insight.PrincipleSort.RANK
 
 
-def listed(
+def list_ids(
     connection: Connection, wanted: PrincipleFilter, *, limit: int | None = None, skip: int = 0
 ) -> list[str]:
     """Return the ids of principles, in the order that is wanted.
@@ -75,13 +75,13 @@ def count(connection: Connection, wanted: PrincipleFilter) -> int:
     return columns.count_rows(connection, principles, *_filters(wanted))
 
 
-def by_status(connection: Connection) -> dict[str, int]:
+def count_by_status(connection: Connection) -> dict[str, int]:
     """Return how many principles have each status."""
     found = columns.count_by(connection, principles.c.status)
     return {status.value: found.get(status.value, 0) for status in PrincipleStatus}
 
 
-def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str]]:
+def load_projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str]]:
     """Return the names of the projects that say now what principles were derived from."""
     said = func.coalesce(insights.c.superseded_by, insights.c.id)
     query = (
@@ -94,7 +94,7 @@ def projects(connection: Connection, ids: Collection[str]) -> dict[str, list[str
         .order_by(tables.projects.c.name)
     )
     rows = columns.rows_in(connection, query, derivations.c.principle_id, ids)
-    return columns.grouped((row.principle_id, row.name) for row in rows)
+    return columns.group_pairs((row.principle_id, row.name) for row in rows)
 
 
 _ORDER: dict[insight.PrincipleSort, tuple[Any, ...]] = {
@@ -107,7 +107,7 @@ _ORDER: dict[insight.PrincipleSort, tuple[Any, ...]] = {
 
 def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     """Return what a principle has to be."""
-    found = matching(principles, wanted, measure=principles.c.rank)
+    found = make_conditions(principles, wanted, measure=principles.c.rank)
     if wanted.project_id is not None:
         # What comes of what the project says now.
         said = func.coalesce(insights.c.superseded_by, insights.c.id)
@@ -157,21 +157,21 @@ def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> Pri
 
     Of more than fit, those it is linked with most strongly.
     """
-    gone = reviews.principles(connection)
+    gone = reviews.load_revoked_principles(connection)
     near = links.load_links(connection, [principle_id]).get(principle_id, [])
     others = list(dict.fromkeys(e.other(principle_id) for e in near if wanted.takes(e)))
     query = select(principles.c.id).where(principles.c.status.in_(map(str, wanted.statuses)))
     standing = set(connection.execute(query.where(principles.c.id.in_(others))).scalars())
     known = [each for each in others if each in standing and each not in gone]
     shown = {principle_id, *known[: wanted.limit - 1]}
-    found = [each for each in links.touching(connection, shown) if shown.issuperset(each.pair)]
+    found = [each for each in links.load_touching(connection, shown) if shown.issuperset(each.pair)]
     order = [principle_id, *(each for each in known if each in shown)]
     return PrincipleGraph(
         tuple(order), tuple(each for each in found if wanted.takes(each)), len(known) + 1
     )
 
 
-def overview(connection: Connection, wanted: LinkFilter) -> PrincipleGraph:
+def load_overview(connection: Connection, wanted: LinkFilter) -> PrincipleGraph:
     """Return the principles that rank highest of those that are linked, and their links.
 
     A link to one that does not fit is left out, and so is a principle that has no other.
@@ -187,13 +187,13 @@ def overview(connection: Connection, wanted: LinkFilter) -> PrincipleGraph:
     )
     query = select(principles.c.id).where(or_(*map(exists, ends_of)))
     query = query.where(principles.c.status.in_(map(str, wanted.statuses)))
-    gone = reviews.principles(connection)
+    gone = reviews.load_revoked_principles(connection)
     query = query.where(principles.c.id.not_in(sorted(gone)))
     total = columns.count_rows(connection, query.subquery())
     order = query.order_by(principles.c.rank.desc(), principles.c.id).limit(wanted.limit)
     ids = list(connection.execute(order).scalars())
     known = set(ids)
-    found = [each for each in links.touching(connection, known) if known.issuperset(each.pair)]
+    found = [each for each in links.load_touching(connection, known) if known.issuperset(each.pair)]
     some = tuple(each for each in found if wanted.takes(each))
     ends = {end for each in some for end in each.pair}
     return PrincipleGraph(tuple(each for each in ids if each in ends), some, total)
@@ -262,7 +262,7 @@ def shelf(
     `rows` are vectors by the hash of their text that the ledger has not got yet. With `ids` only
     those are read; `others` are the principles that there are beside them.
     """
-    asked = links.ids(connection) if ids is None else ids
+    asked = links.list_ids(connection) if ids is None else ids
     every = list(columns.rows_in(connection, select(principles), principles.c.id, asked))
     known = {row.id: columns.entity(Principle, row) for row in every} | {
         each.id: each for each in made
@@ -309,7 +309,7 @@ def _claims(
     What holds in all of a project holds everywhere in it.
     """
     places = execute_for(connection, _SCOPES, insights)
-    scopes = columns.grouped((said, columns.given_text(scope) or "") for said, scope in places)
+    scopes = columns.group_pairs((said, columns.given_text(scope) or "") for said, scope in places)
     found = {}
     for name, heading, granularity in execute_for(connection, _WORDS, insights):
         held, is_section = scopes.get(name, ()), granularity == insight.Granularity.SECTION
@@ -338,7 +338,7 @@ def _verdicts(
         )
         if _principle(other) in among:
             found.append((_principle(one), (_principle(other), peace if is_peace else said)))
-    return columns.grouped(found)
+    return columns.group_pairs(found)
 
 
 def _principle(insight_id: str) -> str:

@@ -66,7 +66,7 @@ def load_derivations(
     """Return what principles come of, by principle; the insight it owes most to first."""
     query = select(derivations).order_by(derivations.c.weight.desc(), derivations.c.insight_id)
     rows = columns.rows_in(connection, query, derivations.c.principle_id, principle_ids)
-    return columns.grouped((row.principle_id, Derivation(*row)) for row in rows)
+    return columns.group_pairs((row.principle_id, Derivation(*row)) for row in rows)
 
 
 def coming_of(connection: Connection, insight_ids: Iterable[str]) -> set[str]:
@@ -74,7 +74,7 @@ def coming_of(connection: Connection, insight_ids: Iterable[str]) -> set[str]:
     return {each for (each,) in execute_for(connection, _COMING, insight_ids)}
 
 
-def derived(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
+def load_derived(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
     """Return the ids of insights (of those, or of all) that are principles already."""
     query = select(derivations.c.insight_id)
     if ids is None:
@@ -119,9 +119,9 @@ def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Lin
     Principles without a link are left out.
     """
     wanted = set(ids)
-    found = columns.grouped(
+    found = columns.group_pairs(
         (end, each.seen_from(end))
-        for each in touching(connection, wanted)
+        for each in load_touching(connection, wanted)
         for end in wanted.intersection(each.pair)
     )
     for end, some in found.items():
@@ -129,13 +129,13 @@ def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Lin
     return found
 
 
-def touching(connection: Connection, ids: Collection[str]) -> list[Link]:
+def load_touching(connection: Connection, ids: Collection[str]) -> list[Link]:
     """Return the links with one of those ends, as they are kept, in order."""
     links = map(_link, execute_for(connection, _OF, ids))
     return sorted(links, key=lambda each: (each.pair, each.type))
 
 
-def opposed(connection: Connection) -> list[tuple[str, str]]:
+def load_opposed(connection: Connection) -> list[tuple[str, str]]:
     """Return the pairs of principles that contradict each other, in order."""
     query = "SELECT source_id, target_id FROM principle_links WHERE type = ? ORDER BY 1, 2"
     found = execute(connection, query, str(LinkType.CONTRADICTS))
@@ -151,7 +151,7 @@ def replace_links(
     """
     execute_many(connection, _DELETE, [_key(each) for each in gone])
     rows = [
-        (*_key(each), each.strength, str(each.decided_by), columns.stored_text(each.reason), at)
+        (*_key(each), each.strength, str(each.decided_by), columns.encode_text(each.reason), at)
         for each in found
     ]
     execute_many(connection, _INSERT, rows)
@@ -164,7 +164,7 @@ def cut(connection: Connection, ids: Collection[str]) -> None:
         columns.drop_in(connection, end, ids)
 
 
-def note(connection: Connection, drawn: Iterable[tuple[str, bytes]]) -> None:
+def note_drawn(connection: Connection, drawn: Iterable[tuple[str, bytes]]) -> None:
     """Write down of what the links of principles were drawn: (id, digest)."""
     execute_many(connection, "UPDATE principles SET linked = ?2 WHERE id = ?1", list(drawn))
 
@@ -265,7 +265,7 @@ _UNEMBEDDED = (
 )
 
 
-def of(insight: Insight, now: int) -> Principle:
+def make_principle(insight: Insight, now: int) -> Principle:
     """Return the principle that an insight becomes by itself."""
     return Principle(
         id=principle_id(insight.content_hash),
@@ -329,7 +329,7 @@ class PrinciplePlace:
     project: str
 
 
-def places(connection: Connection, ids: Iterable[str]) -> dict[str, list[PrinciplePlace]]:
+def load_places(connection: Connection, ids: Iterable[str]) -> dict[str, list[PrinciplePlace]]:
     """Return where files say principles now, by path and line."""
     found: dict[str, list[PrinciplePlace]] = {}
     for name, is_own, kind, *texts in execute_for(connection, _PLACES, ids):
@@ -339,21 +339,21 @@ def places(connection: Connection, ids: Iterable[str]) -> dict[str, list[Princip
     return found
 
 
-def worded(principle: Principle, places: Sequence[PrinciplePlace]) -> Standalone:
+def word_principle(principle: Principle, places: Sequence[PrinciplePlace]) -> Standalone:
     """Return a principle as a bullet says it, given the places that say it, the first first."""
     own = next((each for each in places if each.is_own), None)
     heading, kind = (own.heading, own.kind) if own is not None else (None, None)
     return standalone(principle.content, heading, kind, names=frozenset(e.project for e in places))
 
 
-def unapproved(connection: Connection) -> list[str]:
+def list_unapproved(connection: Connection) -> list[str]:
     """Return the ids of principles that projects are given once a person approves, best first."""
     names = [each for (each,) in execute(connection, _GIVEN)]
-    allowed = reviews.approved(connection)
+    allowed = reviews.load_approved(connection)
     return [each for each in names if each not in allowed]
 
 
-def name_of_given(connection: Connection, model: str) -> str:
+def hash_given(connection: Connection, model: str) -> str:
     """Return the name of all that `given` returns, for a fraction of what reading that costs."""
     found = sha256()
     rows = execute(connection, _NAMED, model).fetchall()
@@ -362,12 +362,12 @@ def name_of_given(connection: Connection, model: str) -> str:
     return found.hexdigest()
 
 
-def still_given(connection: Connection, principle_ids: Iterable[str]) -> set[str]:
+def filter_given(connection: Connection, principle_ids: Iterable[str]) -> set[str]:
     """Return those of some principles that projects may be given now."""
     return {each for (each,) in execute_for(connection, _STILL, principle_ids)}
 
 
-def unembedded(connection: Connection, model: str, limit: int) -> dict[bytes, str]:
+def load_unembedded(connection: Connection, model: str, limit: int) -> dict[bytes, str]:
     """Return texts that have no vector of a model, by hash: a model wrote them, and no file.
 
     Whatever a file says is embedded because it has a passage; these have none.
@@ -376,12 +376,12 @@ def unembedded(connection: Connection, model: str, limit: int) -> dict[bytes, st
     return {digest: columns.given_text(text) or "" for digest, text in rows}
 
 
-def without_source(connection: Connection) -> set[str]:
+def find_without_source(connection: Connection) -> set[str]:
     """Return the principles that come of nothing any more and were not taken back."""
     return {each for (each,) in execute(connection, _WITHOUT_SOURCE)}
 
 
-def ids(connection: Connection) -> list[str]:
+def list_ids(connection: Connection) -> list[str]:
     """Return the ids of all principles, in order."""
     return list(connection.execute(select(principles.c.id).order_by(principles.c.id)).scalars())
 

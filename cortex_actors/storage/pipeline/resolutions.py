@@ -83,15 +83,13 @@ def find(connection: Connection, path: str, agent: str) -> Resolution | None:
     return None if row is None else _resolution(row)
 
 
-def resolved_of_project(
-    connection: Connection, project_id: str
-) -> dict[tuple[str, str], Resolution]:
+def load_of_project(connection: Connection, project_id: str) -> dict[tuple[str, str], Resolution]:
     """Return the last resolutions of a project's files, by path and agent."""
     query = select(resolutions).where(resolutions.c.project_id == project_id)
     return {(row.path, row.agent): _resolution(row) for row in connection.execute(query)}
 
 
-def standing(
+def list_standing(
     connection: Connection, principle_ids: Iterable[str] | None = None
 ) -> list[tuple[str, str, GivenBullet]]:
     """Return (path, agent, bullet) of what files hold: of those principles, or of all."""
@@ -103,14 +101,14 @@ def standing(
     return [_standing(row) for row in rows_in(connection, query, wanted, principle_ids)]
 
 
-def bullets(connection: Connection, path: str, agent: str) -> list[GivenBullet]:
+def load_bullets(connection: Connection, path: str, agent: str) -> list[GivenBullet]:
     """Return the bullets in the section of one file, in its order."""
     here = (resolved_bullets.c.path == path, resolved_bullets.c.agent == agent)
     query = select(resolved_bullets).where(*here).order_by(resolved_bullets.c.ordinal)
     return [_standing(row)[2] for row in connection.execute(query)]
 
 
-def troubled(connection: Connection) -> list[Resolution]:
+def list_troubled(connection: Connection) -> list[Resolution]:
     """Return the files of followed projects that a human edited or that were refused, by path."""
     query = (
         select(resolutions)
@@ -153,12 +151,12 @@ _COMING = (
 )
 
 
-def key(text: str, heading: str | None = None) -> str:
+def make_key(text: str, heading: str | None = None) -> str:
     """Return the key of a text."""
     return heading or " ".join(text.split()[:WORDS])
 
 
-def principles_at(connection: Connection, wanted: str, *, limit: int) -> list[str]:
+def find_principles(connection: Connection, wanted: str, *, limit: int) -> list[str]:
     """Return the principles given to projects whose key that is, the highest ranked first."""
     if not wanted:
         return []
@@ -167,13 +165,13 @@ def principles_at(connection: Connection, wanted: str, *, limit: int) -> list[st
     found = [
         row.id
         for row in connection.execute(query.order_by(rows.rank.desc(), rows.id))
-        if _same(key(row.content), wanted)
+        if _same(make_key(row.content), wanted)
     ]
-    given = principles.still_given(connection, found) if found else set()
+    given = principles.filter_given(connection, found) if found else set()
     return [each for each in found if each in given][:limit]
 
 
-def statements_at(
+def find_statements(
     connection: Connection, wanted: str, *, project_id: str | None, limit: int
 ) -> list[str]:
     """Return the insights whose key that is, of a project or of all, most believed first."""
@@ -191,13 +189,13 @@ def statements_at(
     return [row.id for row in found if _is_key(row.content, row.heading, wanted)][:limit]
 
 
-def principles_of(connection: Connection, insight_ids: Iterable[str]) -> dict[str, str]:
+def load_principles(connection: Connection, insight_ids: Iterable[str]) -> dict[str, str]:
     """Return the principle that an insight has become, by insight, where it is given to projects.
 
     Of several it is the one to which it gives most.
     """
     pairs = execute_for(connection, _COMING, insight_ids).fetchall()
-    given = principles.still_given(connection, {each for _, each in pairs}) if pairs else set()
+    given = principles.filter_given(connection, {each for _, each in pairs}) if pairs else set()
     return {insight: each for insight, each in pairs if each in given}
 
 
@@ -211,7 +209,7 @@ def count_facts(connection: Connection) -> dict[str, int]:
 
 def _is_key(text: str, heading: str | None, wanted: str) -> bool:
     """Tell whether a text is asked for by its key, or by the last of its headings."""
-    whole = key(text, heading)
+    whole = make_key(text, heading)
     return _same(whole, wanted) or _same(whole.rpartition(_ABOVE)[2], wanted)
 
 

@@ -46,24 +46,24 @@ def withdraw(connection: Connection, insight_id: str) -> None:
     connection.execute(delete(reviews).where(reviews.c.insight_id == insight_id))
 
 
-def of(connection: Connection, ids: Iterable[str]) -> dict[str, project.Review]:
+def load_reviews(connection: Connection, ids: Iterable[str]) -> dict[str, project.Review]:
     """Return the reviews of those insights, by id; those without one are left out."""
     rows = columns.rows_in(connection, select(reviews), reviews.c.insight_id, ids)
     return {row.insight_id: columns.entity(project.Review, row) for row in rows}
 
 
-def decided(connection: Connection, decision: project.Decision) -> set[str]:
+def load_decided(connection: Connection, decision: project.Decision) -> set[str]:
     """Return the ids of all insights about which a person said that."""
-    return {each.insight_id for each in listed(connection, decision)}
+    return {each.insight_id for each in list_reviews(connection, decision)}
 
 
-def decisions(connection: Connection) -> dict[str, project.Decision]:
+def load_decisions(connection: Connection) -> dict[str, project.Decision]:
     """Return what persons have said, by insight: a few hundred rows, whatever was learned."""
     query = select(reviews.c.insight_id, reviews.c.decision)
     return {name: project.Decision(word) for name, word in connection.execute(query)}
 
 
-def listed(connection: Connection, decision: project.Decision) -> list[project.Review]:
+def list_reviews(connection: Connection, decision: project.Decision) -> list[project.Review]:
     """Return the reviews that said so, newest first; a person made each of them."""
     query = select(reviews).where(reviews.c.decision == str(decision))
     query = query.order_by(reviews.c.at.desc(), reviews.c.insight_id)
@@ -105,7 +105,7 @@ def standing(connection: Connection) -> list[project.Revocation]:
     return [columns.entity(project.Revocation, row) for row in connection.execute(query)]
 
 
-def bars(connection: Connection, project_id: str, path: str) -> project.Revocation | None:
+def find_bar(connection: Connection, project_id: str, path: str) -> project.Revocation | None:
     """Return what keeps a project's file from being taken in; None when nothing does.
 
     That is its project, the file itself, or a folder that holds it. Following a folder around a
@@ -116,22 +116,22 @@ def bars(connection: Connection, project_id: str, path: str) -> project.Revocati
         return None
     rows = connection.execute(_open().where(revocations.c.kind.in_(files)))
     standing = [columns.entity(project.Revocation, row) for row in rows]
-    inner = project.innermost(projects.ever(connection), path)
+    inner = project.innermost(projects.list_ever(connection), path)
     owners = {project_id} | ({inner.id} if inner is not None else set())
     return next((e for e in standing if any(e.covers(each, path) for each in owners)), None)
 
 
-def insights(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
+def load_revoked_insights(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
     """Return the ids of the texts (of those, or all) that are taken back, in any file."""
     return _keys(connection, project.SourceKind.INSIGHT, ids)
 
 
-def principles(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
+def load_revoked_principles(connection: Connection, ids: Iterable[str] | None = None) -> set[str]:
     """Return the ids of the principles (of those, or all) that are withdrawn."""
     return _keys(connection, project.SourceKind.PRINCIPLE, ids)
 
 
-def revoked(kind: project.SourceKind) -> Select[Any]:
+def select_revoked(kind: project.SourceKind) -> Select[Any]:
     """Return the query for the keys of what is taken back now, of a kind."""
     return _open().where(revocations.c.kind == str(kind)).with_only_columns(revocations.c.key)
 
@@ -170,7 +170,7 @@ def load_approvals(connection: Connection, ids: Iterable[str]) -> dict[str, proj
     return {row.principle_id: columns.entity(project.Approval, row) for row in rows}
 
 
-def approved(connection: Connection) -> set[str]:
+def load_approved(connection: Connection) -> set[str]:
     """Return the ids of all principles that a person approved."""
     return {each.principle_id for each in list_approvals(connection, project.Decision.APPROVED)}
 
@@ -185,7 +185,7 @@ def list_approvals(connection: Connection, decision: project.Decision) -> list[p
     ]
 
 
-def homes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
+def load_homes(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return, of those principles, the project of each that no other one has ever said."""
     return dict(execute_for(connection, _HOMES, ids))
 

@@ -19,9 +19,9 @@ from sqlalchemy import ColumnElement, Connection, and_, or_, select
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.storage import insight_records, projects
 from cortex_actors.storage.pipeline import insights, principles, reviews
-from cortex_actors.storage.pipeline.insight_evidence import voices
-from cortex_actors.storage.pipeline.insight_lists import said_under
-from cortex_actors.storage.tables.columns import grouped
+from cortex_actors.storage.pipeline.insight_evidence import load_voices
+from cortex_actors.storage.pipeline.insight_lists import match_path
+from cortex_actors.storage.tables.columns import group_pairs
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import insight_sources, resolved_bullets
 from cortex_actors.storage.tables.schema import principles as principle_rows
@@ -106,17 +106,17 @@ def revoke(connection: Connection, kind: SourceKind, key: str, *, at: int, least
     rows = connection.execute(query).all()
     spots = [(row.fragment_id, row.ordinal) for row in rows if row.withdrawn_at is None]
     said = {row.said_id for row in rows}
-    heads = insights.representatives(connection, said)
-    followed = insights.followers(connection, said).keys()
+    heads = insights.load_representatives(connection, said)
+    followed = insights.load_followers(connection, said).keys()
     touched = principles.coming_of(connection, {*said, *heads.values()})
     changed = insights.withdraw_said(connection, spots, said, at=at) | set(heads.values())
     # What is not looked at any more raises no alert; files that are not, are forgotten.
     if kind is SourceKind.INSIGHT:
-        insight_records.looked_at(connection, key, at)
+        insight_records.end_alerts_of(connection, key, at)
     for path in {row.path for row in rows} if kind is not SourceKind.INSIGHT else ():
         insight_records.end(connection, path, at)
         projects.forget(connection, path)
-    gone = said - insights.said_ids(connection, said)
+    gone = said - insights.filter_said(connection, said)
     lost = _disown(connection, touched, gone, least=least)
     return Revoked(
         places=len(spots),
@@ -128,7 +128,7 @@ def revoke(connection: Connection, kind: SourceKind, key: str, *, at: int, least
     )
 
 
-def read_again(connection: Connection, insight_id: str) -> list[str]:
+def forget_files(connection: Connection, insight_id: str) -> list[str]:
     """Forget the state of files that ever said a text, to have them read again; return these."""
     query = select(insight_sources.c.path).distinct().where(insight_sources.c.said_id == insight_id)
     found = sorted(connection.execute(query).scalars())
@@ -137,12 +137,12 @@ def read_again(connection: Connection, insight_id: str) -> list[str]:
     return found
 
 
-def left_over(connection: Connection) -> list[tuple[str, str, str]]:
+def list_left_over(connection: Connection) -> list[tuple[str, str, str]]:
     """Return (path, agent, bullet) of what files hold though it is a principle no more.
 
     Either the file is being rewritten, or it could not be: its resolution says why.
     """
-    taken = resolved_bullets.c.principle_id.in_(reviews.revoked(SourceKind.PRINCIPLE))
+    taken = resolved_bullets.c.principle_id.in_(reviews.select_revoked(SourceKind.PRINCIPLE))
     query = (
         select(resolved_bullets)
         .outerjoin(principle_rows, principle_rows.c.id == resolved_bullets.c.principle_id)
@@ -154,7 +154,7 @@ def left_over(connection: Connection) -> list[tuple[str, str, str]]:
 
 def is_known(connection: Connection, path: str) -> bool:
     """Tell whether a file, or one in a folder, ever said anything."""
-    query = select(insight_sources.c.id).where(said_under(path)).limit(1)
+    query = select(insight_sources.c.id).where(match_path(path)).limit(1)
     return connection.execute(query).first() is not None
 
 
@@ -164,15 +164,15 @@ def _comes_of(connection: Connection, kind: SourceKind, key: str) -> ColumnEleme
     Of a project, also if a project around it has taken its files over.
     """
     if kind is SourceKind.PATH:
-        return said_under(key)
+        return match_path(key)
     if kind is SourceKind.INSIGHT:
         return insight_sources.c.said_id == key
-    owner, every = insight_sources.c.project_id, projects.ever(connection)
+    owner, every = insight_sources.c.project_id, projects.list_ever(connection)
     own = next((each for each in every if each.id == key), None)
     if own is None or own.is_own:
         return owner == key
     outer = [each.id for each in every if each.id != key and each.holds(own.root)]
-    return or_(owner == key, and_(owner.in_(outer), said_under(own.root)))
+    return or_(owner == key, and_(owner.in_(outer), match_path(own.root)))
 
 
 def _disown(
@@ -196,9 +196,9 @@ def _disown(
 def _vouched(connection: Connection, touched: Collection[str], *, least: int) -> set[str]:
     """Return the principles that a person approved, or that enough voices still say."""
     rows = execute_for(connection, _FAMILIES, touched).fetchall()
-    families = grouped((principle, insight) for principle, insight, _ in rows)
+    families = group_pairs((principle, insight) for principle, insight, _ in rows)
     approved = {principle for principle, _, is_approved in rows if is_approved}
-    said = voices(connection, {each for some in families.values() for each in some})
+    said = load_voices(connection, {each for some in families.values() for each in some})
     heard = {
         principle: frozenset[str]().union(*(said.get(each, ()) for each in some))
         for principle, some in families.items()

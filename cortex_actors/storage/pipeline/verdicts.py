@@ -35,7 +35,7 @@ from cortex_actors.domain.insight import (
 )
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.calibration import Decided, Label
-from cortex_actors.rules.clustering import Pair, pair
+from cortex_actors.rules.clustering import Pair, make_pair
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_records import of_project
@@ -70,7 +70,7 @@ class Verdict:
     relation: str | None = None
 
 
-def found(connection: Connection, keys: Iterable[bytes]) -> dict[bytes, Mapping[str, Any]]:
+def load_answers(connection: Connection, keys: Iterable[bytes]) -> dict[bytes, Mapping[str, Any]]:
     """Return the answers that are kept under these keys."""
     query = select(verdicts.c.key, verdicts.c.answer)
     return {row.key: row.answer for row in columns.rows_in(connection, query, verdicts.c.key, keys)}
@@ -151,13 +151,13 @@ def say(
     rows = []
     for here, there in [(a, b) for a in left for b in right if a != b][:WORDINGS]:
         holds = {two[0]: here, two[1]: there}.get(keep or "")
-        one, other = pair(here, there)
+        one, other = make_pair(here, there)
         key = hashlib.sha256(f"{Decider.PERSON}|{one}|{other}".encode()).digest()
         answer = {"said": said, "keep": holds, "note": note}
         made = Verdict(key, Decider.PERSON, by, "compare", answer, at, one, other, str(relation))
         rows.append(made)
     columns.put_rows(connection, verdicts, map(asdict, rows))
-    one, other = pair(*two)
+    one, other = make_pair(*two)
     both = proposals.c.insight_a == one, proposals.c.insight_b == other
     connection.execute(delete(proposals).where(*both))
 
@@ -170,14 +170,14 @@ def retract(connection: Connection, two: Pair) -> None:
         connection.execute(delete(verdicts).where(verdicts.c.decider == Decider.PERSON, gone))
 
 
-def of_people(connection: Connection) -> dict[Pair, PairWord]:
+def load_of_people(connection: Connection) -> dict[Pair, PairWord]:
     """Return what people said, by the ids of the two texts."""
     return _words(connection, Decider.PERSON)
 
 
-def words(connection: Connection) -> dict[Pair, PairWord]:
+def load_words(connection: Connection) -> dict[Pair, PairWord]:
     """Return what people said, and of the other pairs what agents did, by the ids of the texts."""
-    return {**_words(connection, Decider.AGENT), **of_people(connection)}
+    return {**_words(connection, Decider.AGENT), **load_of_people(connection)}
 
 
 def _words(connection: Connection, decider: Decider) -> dict[Pair, PairWord]:
@@ -186,7 +186,7 @@ def _words(connection: Connection, decider: Decider) -> dict[Pair, PairWord]:
         verdicts.c.decider == decider, verdicts.c.one.is_not(None), verdicts.c.relation.is_not(None)
     )
     return {
-        pair(insight_id(row.one), insight_id(row.other)): PairWord(
+        make_pair(insight_id(row.one), insight_id(row.other)): PairWord(
             Relation(row.relation),
             insight_id(row.answer["keep"]) if row.answer.get("keep") else None,
             *(row.at, decider, row.name, row.answer.get("note") or "", row.answer["said"]),
@@ -251,7 +251,7 @@ def proposal_id(kind: ProposalKind | PairKind, two: Pair) -> str:
 
 def propose(connection: Connection, some: Iterable[Proposed], *, visited: Collection[str]) -> None:
     """Put proposals in place of those about any of the insights that were visited."""
-    for ids in columns.chunks(visited):
+    for ids in columns.split_chunks(visited):
         sides = or_(proposals.c.insight_a.in_(ids), proposals.c.insight_b.in_(ids))
         connection.execute(delete(proposals).where(sides))
     best = sorted(some, key=lambda each: (-each.score, each.id))[:PROPOSED]
@@ -267,7 +267,7 @@ def proposal(connection: Connection, name: str) -> Proposed | None:
     return columns.entity(Proposed, rows[0]) if rows else None
 
 
-def proposed(connection: Connection, project_id: str | None = None) -> list[Proposed]:
+def list_proposals(connection: Connection, project_id: str | None = None) -> list[Proposed]:
     """Return all proposals, or those about what a project says, the likeliest first."""
     query = select(proposals).order_by(proposals.c.score.desc(), proposals.c.id)
     if project_id is not None:
@@ -280,7 +280,7 @@ def decided_pair(connection: Connection, name: str) -> Pair | None:
     """Return the two texts about which was decided, by the id of their pair or proposal."""
     meant = [
         two
-        for two in words(connection)
+        for two in load_words(connection)
         if any(proposal_id(kind, two).startswith(name) for kind in PairKind)
     ]
     if len(meant) > 1:
@@ -344,7 +344,7 @@ def hand_out(connection: Connection, some: Iterable[Handout], *, since: int) -> 
     columns.put_rows(connection, handouts, map(asdict, some))
 
 
-def handed(connection: Connection, agent: str) -> dict[str, Handout]:
+def load_handed(connection: Connection, agent: str) -> dict[str, Handout]:
     """Return the pairs that an agent was given and has not judged, by their ids."""
     rows = connection.execute(select(handouts).where(handouts.c.agent == agent))
     return {row.item: columns.entity(Handout, row) for row in rows}
@@ -359,7 +359,7 @@ def give(
     """
     known = select(insights.c.id, insights.c.content_hash)
     rows = columns.rows_in(connection, known, insights.c.id, handout.pair)
-    one, other = pair(*(row.content_hash for row in rows))
+    one, other = make_pair(*(row.content_hash for row in rows))
     text = f"{Decider.AGENT}|{one}|{other}|{handout.agent}|{at}"
     relation = _RELATIONS[said]
     answer = {"said": said, "note": reason, "item": handout.item, "kind": handout.kind}
@@ -371,7 +371,7 @@ def give(
         connection.execute(delete(proposals).where(proposals.c.id == handout.item))
 
 
-def given(
+def list_given(
     connection: Connection, item: str | None = None, *, limit: int | None = None, skip: int = 0
 ) -> list[AgentWord]:
     """Return what agents said, the newest first, and what was taken back, too.
@@ -387,7 +387,7 @@ def given(
             key=row.key,
             item=row.answer["item"],
             kind=PairKind(row.answer["kind"]),
-            pair=pair(insight_id(row.one), insight_id(row.other)),
+            pair=make_pair(insight_id(row.one), insight_id(row.other)),
             agent=row.name,
             said=AgentVerdict(row.answer["said"]),
             reason=row.answer["note"],
@@ -407,10 +407,10 @@ def count_given(connection: Connection, since: int = 0) -> int:
     )
 
 
-def judged(connection: Connection) -> set[Pair]:
+def load_judged(connection: Connection) -> set[Pair]:
     """Return the pairs of which a person or an agent has said something that was not taken back."""
-    said = {each.pair for each in given(connection) if each.undone_at is None}
-    return said.union(of_people(connection))
+    said = {each.pair for each in list_given(connection) if each.undone_at is None}
+    return said.union(load_of_people(connection))
 
 
 def take_back(connection: Connection, some: Iterable[AgentWord], *, by: str, at: int) -> None:
@@ -435,7 +435,7 @@ _LABELS = {
 }
 
 
-def pairs(connection: Connection, model: str) -> list[Decided]:
+def load_pairs(connection: Connection, model: str) -> list[Decided]:
     """Return the pairs of statements about which was decided, with the model's vectors.
 
     A person's word for two texts goes before an agent's, and that before a model's.

@@ -41,7 +41,7 @@ from cortex_actors.storage.search.matrix import (
     View,
 )
 from cortex_actors.storage.search.query import ListedItem
-from cortex_actors.storage.tables.dialect import execute, execute_for, newest
+from cortex_actors.storage.tables.dialect import execute, execute_for, find_newest
 from cortex_actors.storage.tables.schema import passages
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ class Stored:
         length = 0
         while some := found.fetchmany(_READ):
             length = length or embeddings.usual_length(row[-1] for row in some)
-            rows, sound = embeddings.rows([row[-1] for row in some], length)
+            rows, sound = embeddings.to_rows([row[-1] for row in some], length)
             yield [row[:-1] for row, good in zip(some, sound, strict=True) if good], rows[sound]
 
 
@@ -425,7 +425,7 @@ class Dense:
                 ids = compared.nearest(bit, asked.depth, gone)
             lists[name] = _best(rows.rows(asked.vector, ids), asked.depth)
         if gone:  # what this transaction does not see yet has not
-            last = newest(connection, passages)
+            last = find_newest(connection, passages)
             self._matrix.mark_gone(each for each in gone if each <= last)
         return DenseResult(chosen, lists)
 

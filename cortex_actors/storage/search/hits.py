@@ -46,11 +46,11 @@ from cortex_actors.storage.pipeline import insights, principles
 from cortex_actors.storage.search import scans, similar_memories
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
 from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.tables.columns import grouped, rows_in
+from cortex_actors.storage.tables.columns import group_pairs, rows_in
 from cortex_actors.storage.tables.dialect import aside, execute_for
 from cortex_actors.storage.tables.schema import beliefs, insight_sources, memories, memory_tags
 from cortex_actors.storage.tables.schema import insights as insight_rows
-from cortex_actors.text.sections import ExcerptLine, Spot, around, excerpt
+from cortex_actors.text.sections import ExcerptLine, Spot, find_around, make_excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -80,7 +80,7 @@ def remembered(connection: Connection, ids: Sequence[str], query: Query) -> list
     extra = _extra(connection, seen, query) if seen else {}
     stores, of = memory_records.COLLECTIONS, {each.project_id for each in seen} - {""}
     # Another program gets no name of a project that it does not know from a file.
-    names = projects.names(connection) if of and not query.where.outward else {}
+    names = projects.load_names(connection) if of and not query.where.outward else {}
     return [
         RankedHit(
             each.id,
@@ -99,7 +99,7 @@ def _extra(
 ) -> dict[str, dict[str, Any]]:
     """Return what an answer says of memories beside their texts, by id."""
     ids, where = [each.id for each in seen], query.where
-    names = agent_records.displays(connection, [each.agent_id for each in seen])
+    names = agent_records.load_display_names(connection, [each.agent_id for each in seen])
     parts = dict(execute_for(connection, _ORIGINALS, ids))
     standing = similar_memories.standing(connection, ids)
     linked = {other for pairs in standing.values() for other, _ in pairs}
@@ -120,7 +120,7 @@ def _extra(
             **{name: getattr(each, name) for name in ("said_from", "said_until", "promoted_at")},
             # Hours until half of its attention is left; what does not fade has none.
             "decay_rate": decay.half_life_h if (decay := query.decays.get(each.layer)) else None,
-            "attention": round(attention.of(each, query.now, query.decays), 4),
+            "attention": round(attention.attention_of(each, query.now, query.decays), 4),
             "access_count": each.access_count,
             "pinned": each.pinned_at is not None,
             "abstract": each.abstract,
@@ -170,7 +170,7 @@ def shown(
     connection: Connection, items: Mapping[str, str], scores: Mapping[str, float], query: Query
 ) -> dict[str, RankedHit]:
     """Return the answers by id; `items` names each one's collection."""
-    by_kind = grouped((items[item_id], item_id) for item_id in scores)
+    by_kind = group_pairs((items[item_id], item_id) for item_id in scores)
     return {
         hit.id: replace(hit, score=scores[hit.id])
         for collection, ids in by_kind.items()
@@ -180,8 +180,8 @@ def shown(
 
 def _insights(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
     """Return insights with where they were read; places in the project that is meant lead."""
-    known = insights.by_id(connection, ids)
-    places = insights.sources(connection, ids, first=query.where.project_id or query.here)
+    known = insights.load_live(connection, ids)
+    places = insights.load_sources(connection, ids, first=query.where.project_id or query.here)
     if query.where.outward:
         # Only what files say that are for more than one person, and the projects of these.
         private = insight_records.PRIVATE
@@ -229,7 +229,7 @@ def _knowledge(connection: Connection, ids: Sequence[str], _query: Query) -> lis
                 "tags": list(chunk.tags),
             },
         )
-        for each, chunk in documents.by_id(connection, ids).items()
+        for each, chunk in documents.load_chunks(connection, ids).items()
     ]
 
 
@@ -381,7 +381,7 @@ _SAID = (
 def load_sections(connection: Connection, fragments: Iterable[str]) -> dict[str, list[ExcerptLine]]:
     """Return the statements of sections as files say them now, in their order, by fragment."""
     rows = rows_in(connection, _SAID, insight_sources.c.fragment_id, fragments)
-    return grouped((row[0], ExcerptLine((row[0], row[1]), *row[2:])) for row in rows)
+    return group_pairs((row[0], ExcerptLine((row[0], row[1]), *row[2:])) for row in rows)
 
 
 @dataclass(slots=True)
@@ -419,7 +419,7 @@ class Folding:
             self._answers.append(answer)
             if own:
                 answer.extra["folded"], answer.found[own[0]] = [], answer.hit.id
-                answer.excerpt = around(said.get(own[0][0], ()), own[0], taken=self._shown)
+                answer.excerpt = find_around(said.get(own[0][0], ()), own[0], taken=self._shown)
                 self._shown |= {each.spot: answer for each in answer.excerpt}
 
     def _is_folded(self, other: _Folded, spots: Sequence[Spot]) -> bool:
@@ -451,7 +451,7 @@ class Folding:
         found = [each for each in answer.excerpt if each.spot in answer.found]
         if not found:
             return replace(answer.hit, extra=answer.extra)
-        section = excerpt(answer.excerpt, answer.found, question=self._question)
+        section = make_excerpt(answer.excerpt, answer.found, question=self._question)
         extra = {**answer.extra, "section": section}
         lines = found[0].line_start, max(each.line_end for each in found)
         return replace(answer.hit, line_start=lines[0], line_end=lines[1], extra=extra)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cortex_actors.domain.memory import SearchPlace, index_of
+from cortex_actors.domain.memory import SearchPlace, name_index
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.tables.dialect import execute, execute_for
 
@@ -59,7 +59,7 @@ class CollectionPart:
     @property
     def index(self) -> str:
         """What the index calls it."""
-        return index_of(
+        return name_index(
             self.collection, SearchPlace.PAIRED if self.is_paired else SearchPlace.ALONE
         )
 
@@ -377,7 +377,7 @@ class VectorMatrix:
         while some := found.fetchmany(_READ):
             ids, items, collections, lists, digests, vectors = zip(*some, strict=True)
             items, collections = _texts(items), _texts(collections)
-            rows, sound = embeddings.rows(vectors, self._dimension * embeddings.FLOAT)
+            rows, sound = embeddings.to_rows(vectors, self._dimension * embeddings.FLOAT)
             if is_late:
                 self._held.discard(np.array(ids))  # where a vector was made again
             if not sound.all():
@@ -603,6 +603,6 @@ def _ledger(found: Cursor, *, length: int = 0) -> list[Rows]:
     parts: list[Rows] = []
     while some := found.fetchmany(_BLOCK):
         length = length or embeddings.usual_length(row[1] for row in some)
-        rows, sound = embeddings.rows([row[1] for row in some], length)
+        rows, sound = embeddings.to_rows([row[1] for row in some], length)
         parts.append(Rows([row[0] for row in some], rows, np.flatnonzero(sound)))
     return parts

@@ -111,7 +111,7 @@ class SelectedTexts:
         if not whole:
             return
         length = vector.size * embeddings.FLOAT
-        found, sound = embeddings.rows([row.vector for row, _ in whole], length)
+        found, sound = embeddings.to_rows([row.vector for row, _ in whole], length)
         cosines = exact(found[sound], vector.reshape(-1))
         good = [item for (_, item), is_sound in zip(whole, sound, strict=True) if is_sound]
         self.near += [ListedItem(*item, cosine) for item, cosine in zip(good, cosines, strict=True)]
@@ -125,7 +125,7 @@ class SelectedTexts:
         is not valid Unicode.
         """
         near = sorted(self.near, key=lambda each: (-each.score, each.item_id))[:depth]
-        asked = distinct(terms.terms(question))
+        asked = distinct(terms.find_terms(question))
         some: list[Term] = []
         counts: dict[Term, int] = {}
         placed: list[ListedItem] = []
@@ -137,7 +137,7 @@ class SelectedTexts:
                     term: 1 if term.prefix else min(held.get(stem, 0) for stem in stems)
                     for term, stems in asked.items()
                 }
-                some = terms.rarest(list(asked), counts, most=most, places=PLACES)
+                some = terms.choose_rarest(list(asked), counts, most=most, places=PLACES)
                 some = some or list(asked)[: terms.FEWEST]
                 found = best(private, some, depth)
             placed = [ListedItem(*self.items[place], weight) for place, weight in found]
@@ -220,7 +220,7 @@ _NUMBERS = ("rank", "confidence", "quality")
 def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
     """Return principles with rank and status; which projects say them stays here."""
     known, counted = principles.by_ids(connection, ids), principle_decay.evidence(connection, ids)
-    named = {} if query.where.outward else principle_lists.projects(connection, ids)
+    named = {} if query.where.outward else principle_lists.load_projects(connection, ids)
     made_of = principles.load_derivations(connection, ids)
     return [
         RankedHit(
@@ -252,7 +252,7 @@ def _selected_principles(query: Query) -> Any:
     found = select(principle_table.c.id, principle_table.c.content.label("text"), vectors.c.vector)
     found = found.outerjoin(vectors, embedded).order_by(principle_table.c.id)
     found = found.where(principle_table.c.status.in_(sorted(principle_lists.GIVEN)))
-    found = found.where(principle_table.c.id.not_in(reviews.revoked(SourceKind.PRINCIPLE)))
+    found = found.where(principle_table.c.id.not_in(reviews.select_revoked(SourceKind.PRINCIPLE)))
     return found.where(*(has_word(principle_table.c.tags, tag) for tag in query.where.tags))
 
 
@@ -262,7 +262,7 @@ def _met(connection: Connection, some: Sequence[Any], where: Where) -> list[Any]
     What leaves for another program is what projects may be given: a shared file says it now.
     """
     ids = [row.id for row in some]
-    kept = set(principles.still_given(connection, ids) if where.outward else ids)
+    kept = set(principles.filter_given(connection, ids) if where.outward else ids)
     if where.since is not None or where.until is not None:
         first, last = where.since or 0, where.until
         seen = principle_decay.evidence(connection, kept)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import sqlalchemy as sa
 
 from cortex_actors.domain.memory import Layer, Realm, SearchPlace
-from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, Decay, fresh_for, window
+from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, Decay, find_window, fresh_for
 from cortex_actors.storage import (
     agent_records,
     documents,
@@ -33,7 +33,7 @@ from cortex_actors.storage import (
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.tables import dialect, schema
-from cortex_actors.storage.tables.columns import count_rows, grouped, rows_in, same
+from cortex_actors.storage.tables.columns import count_rows, group_pairs, rows_in, same
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -46,7 +46,7 @@ _NEVER = 2**62
 def present(least: float, now: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
     """Return the condition on a row of `memories` that its attention is at least that now."""
     known = product(Layer, range(COUNTED + 1))
-    ages = {each: window(*each, least, decays) for each in known}
+    ages = {each: find_window(*each, least, decays) for each in known}
     touched = {each: now - age for each, age in ages.items() if age is not None}
     pinned = schema.memories.c.pinned_at.is_not(None) if least <= WHOLE else sa.false()
     if not touched:
@@ -103,7 +103,7 @@ _PASSAGES = sa.select(schema.passages.c.id)
 _VILLAGE = frozenset((memory_records.COLLECTIONS[Realm.VILLAGE],))
 
 #: The hidden numbers of memories.
-_ROWS = sa.select(dialect.number(schema.memories).label("id")).select_from(schema.memories)
+_ROWS = sa.select(dialect.select_number(schema.memories).label("id")).select_from(schema.memories)
 
 #: Every collection that has passages.
 COLLECTIONS = (
@@ -237,7 +237,7 @@ def elsewhere(
     found -= {each for (each,) in rows_in(connection, mine, said.insight_id, list(found))}
     homes = dict.fromkeys(memory_records.COLLECTIONS.values(), schema.memories)
     homes[agent_records.COLLECTION] = schema.crumbs
-    asked = grouped((homes[name], each) for each, name in items.items() if name in homes)
+    asked = group_pairs((homes[name], each) for each, name in items.items() if name in homes)
     for table, ids in asked.items():
         other = sa.select(table.c.id).where(table.c.project_id.not_in(("", *near)))
         found |= {each for (each,) in rows_in(connection, other, table.c.id, ids)}

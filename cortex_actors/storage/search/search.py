@@ -32,8 +32,8 @@ from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import Lists, Query, SearchHits, profile_of
 from cortex_actors.storage.search.ranking import Ranking, newest_first
 from cortex_actors.storage.search.scope import COLLECTIONS, SearchScope, count, elsewhere, scope
-from cortex_actors.text.terms import split
-from cortex_actors.text.terms import terms as terms_of
+from cortex_actors.text.terms import find_terms as terms_of
+from cortex_actors.text.terms import split_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -208,7 +208,7 @@ class Search:
             run.skipped.append((MEANING, back.late))
         lists.cosines |= {each.item_id: each.score for each in back.lists.get(DENSE_ALONE, ())}
         run.weights = {
-            word: weight for term, weight in back.terms.items() for word in split(term.text)
+            word: weight for term, weight in back.terms.items() for word in split_words(term.text)
         }
         total = back.total if self._profile.absent_last else None
         plan = None if asked is None else back.plan
@@ -224,7 +224,7 @@ class Search:
             among = moment.among(WORDS_PAIRED)
             return words.weights(moment.connection, text, among=among)
         except WordsDamaged:
-            return {word: 1.0 for each in terms_of(text) for word in split(each.text)}
+            return {word: 1.0 for each in terms_of(text) for word in split_words(each.text)}
 
     def _cosines(
         self,

@@ -183,7 +183,7 @@ def find_active(connection: Connection, scope: MergeScope, text_hash: bytes) -> 
     """Return the active memory of a scope that has a text, or that has become of one that had."""
     states = (MemoryStatus.ACTIVE, MemoryStatus.MERGED)
     ids = _of_readers(connection, scope, _saying(connection, scope, text_hash, states=states))
-    now = memory_history.current(connection, ids)
+    now = memory_history.find_current(connection, ids)
     return next((now[each] for each in ids if now[each] is not None), None)
 
 
@@ -234,7 +234,7 @@ def _count(connection: Connection, scope: MergeScope) -> int:
     if scope.realm is Realm.BRIDGE:
         some = select(memories.c.id).where(*_conditions(scope)).limit(SMALL + 1).subquery()
         return columns.count_rows(connection, some)
-    place = map(columns.stored_text, scope.place)
+    place = map(columns.encode_text, scope.place)
     return int(execute(connection, _COUNT, *place).fetchone()[0])
 
 
@@ -249,7 +249,7 @@ def _whole(connection: Connection, scope: MergeScope) -> NDArray[np.int64]:
             query = query.where(memories.c.id.in_(reads))
         return np.array(connection.execute(query).scalars().all(), np.int64)
     place = (*scope.place, memory_records.COLLECTIONS[scope.realm])
-    rows = execute(connection, _WHOLE, *map(columns.stored_text, place)).fetchall()
+    rows = execute(connection, _WHOLE, *map(columns.encode_text, place)).fetchall()
     return np.array([number for (number,) in rows], np.int64)
 
 
@@ -326,7 +326,7 @@ def _between(left: str, right: str) -> tuple[ColumnElement[bool], ...]:
 def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     """Return (the other memory, why) for each that is in an open conflict."""
     wanted = set(ids)
-    return columns.grouped(
+    return columns.group_pairs(
         (mine, (other, columns.given_text(why) or ""))
         for left, right, why in execute_for(connection, _STANDING, wanted)
         for mine, other in ((left, right), (right, left))
@@ -345,7 +345,7 @@ def list_conflicts(
     both = [there.where(memories.c.id == side).exists() for side in (_LEFT, _RIGHT)]
     query = select(memory_conflicts).where(memory_conflicts.c.ended_at.is_(None), *both)
     query = query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT)
-    rows, total = columns.page(connection, query, limit=limit, skip=skip)
+    rows, total = columns.load_page(connection, query, limit=limit, skip=skip)
     return [
         columns.entity(MemoryConflict, e, left=e.left_id, right=e.right_id) for e in rows
     ], total

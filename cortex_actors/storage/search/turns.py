@@ -56,7 +56,7 @@ def reranked(
     """
     items, realms = lists.items, set(memory_records.COLLECTIONS.values())
     around = _around(connection, [e.id for e in fused if items[e.id] in realms][:DEPTH])
-    pairs = memory_records.pairs(connection, around)
+    pairs = memory_records.list_pairs(connection, around)
     numbers = np.array([number for _, number, _ in pairs], np.int64)
     kept = np.ones(len(pairs), np.bool_) if allowed is None else np.isin(numbers, allowed)
     known = {each: name for (each, _, name), good in zip(pairs, kept, strict=True) if good}
@@ -81,7 +81,7 @@ def _scored(
 ) -> dict[str, float]:
     """Return what each of those turns is worth, by id."""
     read = [one for at, (before, after) in some.items() for one in (at, *before, *after)]
-    said = memory_records.spoken(connection, read)
+    said = memory_records.load_spoken(connection, read)
     place = {each[0]: number for number, each in enumerate(said)}
     turns = [Turn(*each[1:]) for each in said]
     places = [
@@ -117,7 +117,7 @@ def _around(connection: Connection, best: Sequence[str]) -> dict[str, Around]:
     read: set[str] = set()
     for start in range(0, len(best), _LOOKED):
         some = best[start : start + _LOOKED]
-        near = memory_records.around(connection, some, most=AROUND + BESIDE)
+        near = memory_records.list_neighbours(connection, some, most=AROUND + BESIDE)
         for each in (one for one in some if one in near):
             before, after = near[each]
             row, middle = [*before[::-1], each, *after], len(before)

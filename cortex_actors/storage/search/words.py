@@ -30,7 +30,7 @@ from cortex_actors.errors import WordsDamaged
 from cortex_actors.rules.ranking.relevance import rarity
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.ledger import faults
-from cortex_actors.storage.ledger.connection import driver_of
+from cortex_actors.storage.ledger.connection import find_driver_of
 from cortex_actors.storage.search.query import ListedItem
 from cortex_actors.storage.search.scope import COLLECTIONS, Ids, SearchScope
 from cortex_actors.storage.tables.schema import TOKENIZE, WORDS
@@ -174,7 +174,7 @@ class Postings:
         with suppress(WordsDamaged), _sound():
             among = Moment(connection, self).among(words)
             query = f"SELECT term FROM temp.{words}_terms WHERE doc > max({_KEPT_FROM}, ?)"  # noqa: S608 - a name of the schema
-            common = driver_of(connection).execute(query, (among.count * _COMMON,)).fetchall()
+            common = find_driver_of(connection).execute(query, (among.count * _COMMON,)).fetchall()
             for term, stems in distinct([Term(word) for (word,) in common]).items():
                 if stems == (term.text,):  # a stem is not always the one of itself
                     self.posting(connection, term, stem=term.text, among=among, timed=True)
@@ -237,9 +237,10 @@ class Postings:
 
     def lengths(self, connection: Connection, words: str) -> NDArray[np.int32]:
         """Return the lengths of a list as the transaction sees it."""
-        newest, epoch = driver_of(connection).execute(_NEWEST).fetchone()
+        newest, epoch = find_driver_of(connection).execute(_NEWEST).fetchone()
         # Without a condition SQLite counts pages and not rows: 0.05 ms at 100,000.
-        (count,) = driver_of(connection).execute(f"SELECT count(*) FROM {words}_docsize").fetchone()  # noqa: S608 - a name of the schema
+        query = f"SELECT count(*) FROM {words}_docsize"  # noqa: S608 - a name of the schema
+        (count,) = find_driver_of(connection).execute(query).fetchone()
         with self._lock:
             if epoch != self._epoch:
                 self._reset(epoch)
@@ -352,7 +353,7 @@ def searched(
     (`terms.rarest`). Where none of them is in any text, the first are searched. Raises `BadInput`
     for text that is not valid Unicode, and `WordsDamaged`.
     """
-    found = distinct(terms.terms(question))
+    found = distinct(terms.find_terms(question))
     words = [term for term in found if not term.phrase]
     if len(words) <= most and len(words) * among.count <= PLACES:
         return found
@@ -361,7 +362,7 @@ def searched(
             each: 1 if each.prefix else _count(connection, each, stems=found[each], among=among)
             for each in words
         }
-    kept = terms.rarest(list(found), counts, most=most, places=PLACES)
+    kept = terms.choose_rarest(list(found), counts, most=most, places=PLACES)
     return {each: found[each] for each in kept or list(found)[: terms.FEWEST]}
 
 
@@ -370,13 +371,13 @@ def weights(connection: Connection, question: str, *, among: Among) -> dict[str,
 
     One that is in no text weighs most: it is what was asked for. Raises `WordsDamaged`.
     """
-    found = distinct(terms.terms(question)[:WEIGHED])
+    found = distinct(terms.find_terms(question)[:WEIGHED])
     with _sound():
         counts = {each: _count(connection, each, stems=found[each], among=among) for each in found}
     return {
         word: rarity(count, among.count)
         for term, count in counts.items()
-        for word in terms.split(term.text)
+        for word in terms.split_words(term.text)
     }
 
 
@@ -419,7 +420,7 @@ def near(
     placed = [
         ListedItem(collection, item, float(weights[each]))
         for ids, most in groups
-        for each, collection, item in driver_of(connection).execute(
+        for each, collection, item in find_driver_of(connection).execute(
             _ITEMS, (json.dumps(ids.tolist()), most)
         )
     ]
@@ -477,7 +478,7 @@ def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
 
 def best(private: sqlite3.Connection, some: Iterable[Term], depth: int) -> list[tuple[int, float]]:
     """Return which texts of such a database hold a term, and BM25's weight for each, best first."""
-    return private.execute(_BEST, (terms.written(some), depth)).fetchall()
+    return private.execute(_BEST, (terms.write_expression(some), depth)).fetchall()
 
 
 def _times(
@@ -592,7 +593,7 @@ def _read_all(connection: Connection, query: Ids) -> Numbers:
 
 def _numbers(connection: Connection, query: str, *asked: object) -> Numbers:
     """Return numbers that a query writes one behind the other: a third of the time of rows."""
-    (written,) = driver_of(connection).execute(query, asked).fetchone()
+    (written,) = find_driver_of(connection).execute(query, asked).fetchone()
     return np.fromstring(written or "", np.int64, sep=",")
 
 
@@ -615,7 +616,7 @@ def _lengths(connection: Connection, words: str, *, first: int, last: int) -> ND
     """Return how long the texts of some passages in a row are, -1 for what is not in the list."""
     query = f"SELECT id, sz FROM {words}_docsize WHERE id BETWEEN ? AND ?"  # noqa: S608 - a name of the schema
     found = np.full(last + 1 - first, -1, np.int32)
-    if rows := driver_of(connection).execute(query, (first, last)).fetchall():
+    if rows := find_driver_of(connection).execute(query, (first, last)).fetchall():
         ids, sizes = zip(*rows, strict=True)
         found[np.array(ids) - first] = [
             each[0] if len(each) == 1 else _varint(each) for each in sizes

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.types import TypeDecorator
 
-from cortex_actors.storage.tables.dialect import execute_many, marks
+from cortex_actors.storage.tables.dialect import execute_many, make_marks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
@@ -34,14 +34,14 @@ class Text(TypeDecorator[str]):
 
     def process_bind_param(self, value: str | None, dialect: sa.Dialect) -> str | bytes | None:
         """Return what the driver takes."""
-        return stored_text(value)
+        return encode_text(value)
 
     def process_result_value(self, value: str | bytes | None, dialect: sa.Dialect) -> str | None:
         """Return what was given."""
         return given_text(value)
 
 
-def stored_text(value: str | None) -> str | bytes | None:
+def encode_text(value: str | None) -> str | bytes | None:
     """Return a text as `Text` stores it; who writes past SQLAlchemy asks for it here."""
     if value is None or value.isascii():
         return value
@@ -50,7 +50,7 @@ def stored_text(value: str | None) -> str | bytes | None:
 
 
 def given_text(value: str | bytes | None) -> str | None:
-    """Return a text as it was before `stored_text`."""
+    """Return a text as it was before `encode_text`."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
 
@@ -61,7 +61,7 @@ K = TypeVar("K", bound="Hashable")
 BOUND = 1_000
 
 
-def chunks(items: Iterable[T]) -> Iterator[list[T]]:
+def split_chunks(items: Iterable[T]) -> Iterator[list[T]]:
     """Yield the items in lists of at most `BOUND`; nothing for no items."""
     left = iter(items)
     while found := list(islice(left, BOUND)):
@@ -75,7 +75,7 @@ def rows_in(
     ids: Iterable[Any],
 ) -> Iterator[Any]:
     """Yield what a query finds where a column is one of those values, however many they are."""
-    for some in chunks(dict.fromkeys(ids)):
+    for some in split_chunks(dict.fromkeys(ids)):
         yield from connection.execute(query.where(column.in_(some)))
 
 
@@ -87,7 +87,7 @@ def count_rows(
     return int(connection.execute(query).scalar_one())
 
 
-def page(
+def load_page(
     connection: sa.Connection, query: sa.Select[Any], *, limit: int, skip: int = 0
 ) -> tuple[Sequence[Any], int]:
     """Return some rows of a query, in its order, and how many it has on all pages."""
@@ -146,7 +146,7 @@ def _insertion(
     """Return the statement that writes rows of those columns, and how their values are stored."""
     key = key or tuple(each.name for each in table.primary_key)
     listed = ", ".join(f'"{each}"' for each in names)
-    statement = f'INSERT INTO "{table.name}" ({listed}) VALUES ({marks(names)})'  # noqa: S608 - ours
+    statement = f'INSERT INTO "{table.name}" ({listed}) VALUES ({make_marks(names)})'  # noqa: S608 - ours
     if change is None:
         change = tuple((each, f'excluded."{each}"') for each in names if each not in key) or None
     if change:
@@ -164,7 +164,7 @@ def _values(row: Mapping[str, Any], held: _Held) -> tuple[Any, ...]:
     return tuple(row[name] if store is None else store(row[name]) for name, store in held)
 
 
-def grouped(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
+def group_pairs(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
     """Return the second of each pair by the first, both in the order in which they come."""
     found: dict[K, list[T]] = {}
     for key, value in pairs:
@@ -179,7 +179,7 @@ def same(table: sa.Table, **wanted: object) -> list[sa.ColumnElement[bool]]:
 
 def drop_in(connection: sa.Connection, column: sa.Column[Any], ids: Iterable[Any]) -> None:
     """Delete the rows where a column is one of those values, however many they are."""
-    for some in chunks(ids):
+    for some in split_chunks(ids):
         connection.execute(sa.delete(column.table).where(column.in_(some)))
 
 
@@ -203,7 +203,7 @@ def change_in(
     *where: sa.ColumnElement[bool],
 ) -> None:
     """Change the rows where a column is one of those values, however many, and conditions hold."""
-    for some in chunks(ids):
+    for some in split_chunks(ids):
         statement = sa.update(column.table).where(column.in_(some), *where)
         connection.execute(statement.values(values))
 

@@ -127,19 +127,19 @@ def change_words(
         execute(connection, form.format(words=words, view=view), *values)
 
 
-def newest(connection: sa.Connection, table: sa.Table) -> int:
+def find_newest(connection: sa.Connection, table: sa.Table) -> int:
     """Return the highest number that a table's rows ever had, those that are gone too."""
     query = ENGINES[connection.dialect.name].newest
     found = execute(connection, query, table.name).fetchone()
     return int(found[0] or 0) if found else 0
 
 
-def marks(values: Sequence[object]) -> str:
+def make_marks(values: Sequence[object]) -> str:
     """Return a question mark for each value, as a statement takes them."""
     return ", ".join("?" * len(values))
 
 
-def number(table: sa.Table) -> sa.ColumnElement[int]:
+def select_number(table: sa.Table) -> sa.ColumnElement[int]:
     """Return the hidden number of a row, in the order in which rows came."""
     return sa.literal_column(f"{table.name}.rowid", sa.Integer)
 
