@@ -218,8 +218,7 @@ def _lived(
     handler = _feed(logs)
 
     async def life() -> tuple[int, str]:
-        from cortex_actors.process.systemd import Systemd  # noqa: PLC0415 - as above
-        from cortex_actors.service import Service  # noqa: PLC0415 - as above
+        from cortex_actors.service import Service, Systemd  # noqa: PLC0415 - as above
 
         tree = (grow or _real())(home, chosen, clock, logs)
         # The last resort: says where everything hangs, and ends the process.

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.process.systemd import Systemd
+from cortex_actors.service import Systemd
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

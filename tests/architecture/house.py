@@ -105,12 +105,12 @@ OPEN: dict[str, int] = {
     "lone protocols": 2,
     "wrapped functions": 2,
     "positional": 533,
-    "words": 53,
+    "words": 21,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_962, "modules": 306}
+BOUNDS: dict[str, int] = {"code lines": 61_954, "modules": 305}
 
 
 @dataclass(frozen=True)
