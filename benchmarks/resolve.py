@@ -153,7 +153,7 @@ class World:
 
     async def change_one(self, stock: Stock, number: int) -> tuple[float, ...]:
         """Have a file say one other statement; return the CPU seconds of each of `STAGES`."""
-        name = f"{number + 1}/CLAUDE.md"
+        name = f"{(number + 1) % len(self._said)}/CLAUDE.md"
         said = self._said[name] = [*stock.more(1), *self._said[name][1:]]
         begun = time.process_time()
         ids = await learn(self.records, self.learned, name, said)

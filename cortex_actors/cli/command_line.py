@@ -363,7 +363,7 @@ def _asked(row: Row, given: dict[str, Any]) -> tuple[str, dict[str, Any]]:
         if isinstance(value, Path):
             value = str(value.absolute())
         elif each.get("complete") == "projects":
-            value = load("cortex_actors.cli.pipeline.projects:meant")(value)
+            value = load("cortex_actors.cli.pipeline.projects:resolve_word")(value)
         params[each["name"]] = value
     if row["run"].get("here"):
         params["here"] = find_folder()

@@ -145,7 +145,7 @@ class Http(AsyncioActor):
             await asyncio.to_thread(tokens.owners)
             # The libraries it is made of are imported on a thread.
             app = await asyncio.to_thread(importlib.import_module, "cortex_actors.gateways.app")
-            serving: Serving = app.serving(
+            serving: Serving = app.make_serving(
                 self._desk(),
                 sock.getsockname(),
                 tokens=tokens,

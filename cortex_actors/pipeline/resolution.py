@@ -44,7 +44,7 @@ from cortex_actors.rules.standalone import MANIFESTS, find_project_stacks, find_
 from cortex_actors.storage import projects
 from cortex_actors.storage.embeddings import FileVectors
 from cortex_actors.storage.pipeline import principles, resolutions, reviews
-from cortex_actors.text.sections import Dialect, find_dialect
+from cortex_actors.text.sections import find_dialect
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -180,25 +180,16 @@ _READING = tuple(Lock() for _ in range(64))
 
 def _page(root: str, name: str, /, *, path: str, text: bytes) -> ComparedTexts:
     """Return what a human says in a file of the project; raises `BadInput`."""
-    dialect = find_dialect(path)
-    if dialect is None:
-        return ComparedTexts()
-    place = posixpath.join(root, path)
-    # `CLAUDE.md` often says what `AGENTS.md` says, and is the same page then: its name alone tells
-    # something only where the text has a front matter, which begins it, if need be behind a mark.
-    known = place if b"---" in text[:8] else ""
-    try:
-        with _READING[hash(text) % len(_READING)]:
-            return _read(Dialect("", "", dialect.parse), known, text)
-    except errors.BadInput:
-        # An error names the file.
-        return page_of(text, dialect, path=place, project=name)
+    with _READING[hash(text) % len(_READING)]:
+        return _read(root, name, path=path, text=text)
 
 
 @lru_cache(NEIGHBOURS)
-def _read(dialect: Dialect, place: str, text: bytes) -> ComparedTexts:
-    """Return what a human says in a text; raises `BadInput`."""
-    return page_of(text, dialect, path=place, project="")
+def _read(root: str, name: str, /, *, path: str, text: bytes) -> ComparedTexts:
+    dialect = find_dialect(path)
+    if dialect is None:
+        return ComparedTexts()
+    return page_of(text, dialect, path=posixpath.join(root, path), project=name)
 
 
 def _elsewhere(root: str, name: str, *, path: str, text: bytes) -> list[FileStatement]:
