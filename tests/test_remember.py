@@ -130,7 +130,7 @@ async def _refusals(desk: FrontDesk) -> None:
     refused: list[tuple[dict[str, object], type[CortexError], str]] = [
         ({"content": ""}, BadInput, "empty"),
         ({"content": f"the token is {KEY}"}, Refused, "github-token"),
-        ({"content": "tw\u200bo"}, Refused, "nobody sees"),
+        ({"content": "tw\u200bo"}, Refused, "cannot be seen"),
         ({"content": "a", "layer": "foo"}, BadInput, "sensory"),
         ({"content": "a", "realm": "foo"}, BadInput, "village"),
         ({"content": "a", "type": "foo"}, BadInput, "observation"),

@@ -81,7 +81,6 @@ _share = partial(Parameter, least=0, most=1)
 #: parameter's meaning is said here and only here.
 _MEANINGS = {
     "abstract": Parameter("One sentence for lists (default: the first of the text)."),
-    "active": Parameter("Only active memories."),
     "adopt": Parameter("Replace a resolved section that has no marks."),
     "after": Parameter("Only records after this one: where the portion before ended."),
     "agent": _agent("The agent that said it."),
@@ -277,7 +276,6 @@ _MEANINGS = {
     ),
     "hook_start.source": Parameter("Why it starts: startup, resume, clear or compact."),
     "specialization": Parameter("What it is known for."),
-    "stamp": Parameter("What `dry_run` answered: refuse a file that changed since."),
     "status": Parameter("Only what is in this state."),
     "contradictions.status": Parameter("One of unresolved, resolved, dismissed, all."),
     "links.status": Parameter("In which state both ends are; live: active and decaying."),

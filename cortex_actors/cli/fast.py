@@ -301,9 +301,9 @@ class FastParser(argparse.ArgumentParser):
         if message.startswith("unrecognized"):
             import difflib  # noqa: PLC0415 - only for a mistyped option
 
-            typed = next((each for each in message.split() if each.startswith("-")), "")
-            near = difflib.get_close_matches(typed, self._option_string_actions, n=1)
-            message += f" (did you mean {near[0]}?)" if near else ""
+            typed = message.split()[2]
+            for near in difflib.get_close_matches(typed, self._option_string_actions, 1):
+                message += f" (did you mean {near}?)"
         raise errors.UsageError(f"{message}; see: {self.prog} --help")
 
 
@@ -372,10 +372,8 @@ def _hook(home: Home, options: argparse.Namespace) -> int:
 def status(home: Home, *, timeout: float = STATUS_TIMEOUT, as_json: bool) -> int:
     """Say whether the daemon runs and how it is."""
     found, code = _status(home, timeout)
-    if as_json:
-        print(json.dumps(found, indent=2))
-    else:
-        print("\n".join(_coloured(_columns(_rows(found)), found["state"])))
+    lines = _coloured(_columns(_rows(found)), found["state"])
+    print(json.dumps(found, indent=2) if as_json else "\n".join(lines))
     return code
 
 

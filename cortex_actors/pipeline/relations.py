@@ -30,8 +30,7 @@ import hashlib
 import json
 import logging
 from dataclasses import asdict, dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -45,24 +44,14 @@ from cortex_actors.rules.contradiction import ConflictThresholds, ThresholdTable
 from cortex_actors.rules.promotion import PromotionThresholds as Promotion
 from cortex_actors.rules.proposals import Proposal, ProposalKind, propose
 from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
-from cortex_actors.storage.ledger.connection import ChangeMark, changed_since
 from cortex_actors.storage.pipeline import principle_lists, principles
-from cortex_actors.storage.pipeline.principle_lists import PrincipleShelf
 from cortex_actors.storage.search.matrix import InsightVectors, Rows, cosine
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
 from cortex_actors.text.lexicon import Lexicon, standard, wording
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        Awaitable,
-        Callable,
-        Collection,
-        Iterable,
-        Iterator,
-        Mapping,
-        Sequence,
-    )
+    from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
     from collections.abc import Set as AbstractSet
     from pathlib import Path
 
@@ -71,8 +60,7 @@ if TYPE_CHECKING:
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.ledger.actor import Connection, Records
     from cortex_actors.storage.pipeline.insight_evidence import SpokenText
-
-T = TypeVar("T")
+    from cortex_actors.storage.pipeline.principle_lists import PrincipleShelf
 
 #: Cosine from which on two statements are neighbours in the graph of clusters, unless they differ.
 #: At it one in twelve of 2,400 real statements has a neighbour, and at most five are together; at
@@ -407,8 +395,6 @@ class Survey:
     cosines: dict[Pair, float] = field(default_factory=dict)
     #: The nearest of each that was looked at.
     nearest: dict[str, list[str]] = field(default_factory=dict)
-    #: The slots of those that were read, in this run or before.
-    slots: dict[str, frozenset[str]] = field(default_factory=dict)
     texts: InsightVectors = field(init=False)
 
     def __post_init__(self) -> None:
@@ -509,11 +495,11 @@ def drawn(
 
 def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
     """Yield pairs that share a slot, one of them due."""
-    found = survey.slots
-    for name in survey.shelf.nodes.keys() - found.keys():
-        subject = survey.shelf.nodes[name].subject
-        some = () if subject.is_section else slots(subject.claim, lexicon=survey.lexicon)
-        found[name] = frozenset(some)
+    found = {
+        each: slots(node.subject.claim, lexicon=survey.lexicon)
+        for each, node in survey.shelf.nodes.items()
+        if not node.subject.is_section
+    }
     by_slot: dict[str, list[str]] = {}
     for each in due:
         for slot in found.get(each, ()):
@@ -529,45 +515,13 @@ def _is_as(one: Link, other: Link | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class KnownPrinciples:
-    """All principles as of one moment, and what was made of them.
-
-    Attributes:
-        how: what is drawn of beside the principles.
-        mark: up to where the ledger's changes are in it.
-        loose: names that were supposed to be other than in the ledger, to be read again.
-
-    """
-
-    how: bytes
-    mark: ChangeMark
-    shelf: PrincipleShelf
-    loose: Collection[str]
-    slots: dict[str, frozenset[str]] = field(default_factory=dict)
-
-    def update(self, part: KnownPrinciples, ids: Collection[str]) -> KnownPrinciples:
-        """Return it with those principles as a part has them: those that it lacks have gone."""
-
-        def put(ours: Mapping[str, T], theirs: Mapping[str, T]) -> dict[str, T]:
-            return {name: each for name, each in ours.items() if name not in ids} | {**theirs}
-
-        ours, theirs = self.shelf, part.shelf
-        shelf = PrincipleShelf(put(ours.nodes, theirs.nodes), put(ours.rows, theirs.rows))
-        return replace(part, shelf=shelf, slots=put(self.slots, {}))
-
-
-@dataclass(slots=True)
 class Linker:
-    """Finds the links of principles, by vectors of that model; the caller writes them.
-
-    What was read is kept for the next run, which reads what changed since.
-    """
+    """Finds the links of principles, by vectors of that model; the caller writes them."""
 
     records: Records
     threads: Threads
     model: str
     settings: OrganisationSettings
-    _known: KnownPrinciples | None = None
 
     async def find(
         self,
@@ -581,59 +535,37 @@ class Linker:
 
         `rows` are vectors that the ledger has not got yet, by the hash of their text; `lexicon` is
         the user's own rules with the product's. With nothing given, what is due in the ledger is
-        drawn. Writes nothing.
+        drawn. Reads only.
         """
         read, run = self.records.read, self.threads.run
         tables = lexicon if lexicon is not None else await run(standard)
-        take = partial(principle_lists.shelf, model=self.model, made=made, rows=rows, gone=gone)
-        loose = {*gone, *(each.id for each in made), *(each.hex() for each in rows or ())}
-        known = self._known = await self._look(take, loose, lexicon=tables)
-        shelf = known.shelf
-        due = {name for name, each in shelf.nodes.items() if each.digest != each.linked}
+        shelf = await read(
+            lambda c: principle_lists.shelf(c, self.model, made=made, rows=rows, gone=gone)
+        )
+        digests = await run(self._digests, shelf, tables)
+        due = {name for name, now in digests.items() if now != shelf.nodes[name].linked}
         # Who loses a neighbour that goes is due as well.
         lost = await read(lambda c: principles.load_touching(c, gone)) if gone else ()
         due |= {end for each in lost for end in each.pair if end in shelf.nodes}
         if not due:
             return Linked()
-        survey = Survey(shelf, self.settings.linking, tables, slots=known.slots)
+        survey = Survey(shelf, self.settings.linking, tables)
         before = await read(lambda c: principles.load_touching(c, due))
         around = await run(affected, survey, due, before)
         before = await read(lambda c: principles.load_touching(c, {*around, *gone}))
         found = await run(drawn, survey, due, around, before)
-        return replace(found, digests={name: shelf.nodes[name].digest for name in due})
+        return replace(found, digests={name: digests[name] for name in due})
 
-    async def _look(
-        self, take: Callable[..., PrincipleShelf], loose: Collection[str], *, lexicon: Lexicon
-    ) -> KnownPrinciples:
-        """Return the principles as they will be; only those that may be others now are read."""
+    def _digests(self, shelf: PrincipleShelf, lexicon: Lexicon) -> dict[str, bytes]:
+        """Return the digest of all that each principle's links are drawn of (on a thread)."""
         limits = asdict(self.settings.linking)
         how = json.dumps([linking.VERSION, lexicon.digest, self.model, limits]).encode()
-        known = self._known if self._known is not None and self._known.how == how else None
-        since = None if known is None else known.mark
-        mark, names = await self.records.write(lambda c: changed_since(c, since))
-        if known is None or names is None:
-            shelf = await self.records.read(take)
-            return await self.threads.run(_digested, KnownPrinciples(how, mark, shelf, loose))
-        held, names = known.shelf.nodes, {*names, *known.loose, *loose}
-
-        def look(connection: Connection) -> tuple[set[str], PrincipleShelf]:
-            hashed = {name for name, each in held.items() if each.text_hash.hex() in names}
-            ids = principle_lists.concerned(connection, {*names, *hashed})
-            return ids, take(connection, ids=ids, others=held.keys() - ids)
-
-        ids, shelf = await self.records.read(look)
-        part = await self.threads.run(_digested, KnownPrinciples(how, mark, shelf, loose))
-        return await self.threads.run(known.update, part, ids)
-
-
-def _digested(known: KnownPrinciples) -> KnownPrinciples:
-    """Return principles with the digest of all that each one's links are drawn of (on a thread)."""
-    found = {}
-    for name, node in known.shelf.nodes.items():
-        what, claim = node.subject, node.subject.claim
-        said = [(n, *map(str, (v.relation, v.decider, v.reason))) for n, v in what.verdicts]
-        of = (sorted(what.domains), sorted(what.tags), said, what.is_section)
-        parts = ((claim.text, claim.heading, claim.scope), *of, name in known.shelf.rows)
-        text = json.dumps([*parts, node.text_hash.hex()]).encode("utf-8", "surrogatepass")
-        found[name] = replace(node, digest=hashlib.sha256(known.how + text).digest())
-    return replace(known, shelf=replace(known.shelf, nodes=found))
+        found = {}
+        for name, node in shelf.nodes.items():
+            what, claim = node.subject, node.subject.claim
+            said = [(n, *map(str, (v.relation, v.decider, v.reason))) for n, v in what.verdicts]
+            of = (sorted(what.domains), sorted(what.tags), said, what.is_section)
+            parts = ((claim.text, claim.heading, claim.scope), *of, name in shelf.rows)
+            text = json.dumps([*parts, node.text_hash.hex()])
+            found[name] = hashlib.sha256(how + text.encode("utf-8", "surrogatepass")).digest()
+        return found

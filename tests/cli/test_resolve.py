@@ -113,10 +113,7 @@ class TestWatched:
     def test_steps(
         self, daemon: Daemon, monkeypatch: pytest.MonkeyPatch, words: str, told: list[str]
     ) -> None:
-        """A terminal sees which of all projects is resolved, by files done since; no program does.
-
-        A person's own files are none of them, unless they are written by themselves.
-        """
+        """A terminal sees which of all projects is resolved, without those that are not asked."""
         watched = Watched()
         monkeypatch.setattr(daemon, "call", watched.call)
         monkeypatch.setattr(sys.stderr, "isatty", lambda: True)

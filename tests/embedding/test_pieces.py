@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 PROGRAM = """
 import sys
 from pathlib import Path
-from cortex_actors.embedding.tokens import word_pieces
+from cortex_actors.embedding.tokens import load_pieces
 
-pieces = word_pieces(Path(sys.argv[1]))
+pieces = load_pieces(Path(sys.argv[1]))
 heavy = {"torch", "transformers", "onnx", "onnxruntime"} & set(sys.modules)
 print(pieces is not None, sorted(heavy))
 """

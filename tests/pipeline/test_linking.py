@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
@@ -190,38 +188,3 @@ def _decided(
     )
     contradictions.replace(connection, [row], [])
     contradictions.decide(connection, pair, status=status, at=EPOCH, kept_id=kept)
-
-
-class TestKept:
-    async def test_as_from_nothing(self, desk: Desk) -> None:
-        """A linker that has read before finds what one that reads everything finds."""
-        chance, kept = random.Random(5), desk.linker()
-        words = [
-            f"{how} {what}." for how in ("Use", "Never use") for what in ("tabs", "make", "rye")
-        ]
-        found = []
-        for step in range(40):
-            text, other = chance.sample(words, 2)
-            match step % 5:
-                case 0:
-                    await desk.make(text)
-                    await desk.store.says(f"/projects/atlas/{step}.md", text, other)
-                case 1:
-                    await desk.embed(**{text: (1, chance.random(), chance.random())})
-                case 2:
-                    await desk.store.write(partial(principles.forget, principle_ids=[named(text)]))
-                case 3:
-                    # What is only supposed leaves nothing behind.
-                    new = principle(other)
-                    await kept.find([new], gone=[named(text)], rows={new.text_hash: unit(1, 1, 0)})
-                case _ if step % 2:
-                    await desk.store.says("/projects/hub/CLAUDE.md", text, other)
-                    one, two = id_of(text), id_of(other)
-                    decide = partial(_decided, one=one, other=two, status="dismissed")
-                    await desk.store.write(decide)
-            assert await desk.linker().find() == await kept.find()
-            if step % 3 == 0:
-                found.append(await desk.draw(kept))
-
-        assert any(each.found for each in found)
-        assert any(each.gone for each in found)

@@ -41,7 +41,7 @@ class TestForbidden:
             ("fd00:ec2::254", "credentials"),
             ("fd20:ce::254", "credentials"),
             ("2001:0:4136:e378:8000:63bf:3fff:fdd2", "Teredo"),
-            ("64:ff9b:1::1", "nobody can check"),
+            ("64:ff9b:1::1", "cannot be checked"),
         ],
     )
     def test_kinds(self, ip: str, reason: str) -> None:

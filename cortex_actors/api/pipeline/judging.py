@@ -40,7 +40,7 @@ from cortex_actors.text.hazards import find_caution
 from cortex_actors.text.sections import find_around, make_excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from cortex_actors.domain.agent import Caller
     from cortex_actors.pipeline.relations import Relations
@@ -119,18 +119,9 @@ async def judge_next(
         return _told([], why)
     owner = await call.asked_for(None, here)
     near = None if owner is None else owner.id
-
-    def look(connection: Connection) -> tuple[int, int, list[tuple[Handout, dict[str, Any]]]]:
-        held = verdicts.load_handed(connection, who)
-        every = list_open(connection, call, who=who, near=near)
-        fresh = [e for e in every if e.item not in held or held[e.item].at <= now - REST]
-        has_effect = partial(_has_effect, connection, relations=ruling.relations())
-        able = filter(has_effect, fresh[:LOOKED_AT])
-        shown = _shown(connection, able, most=settings.agent_characters)
-        some = list(islice(shown, min(limit, left)))
-        return len(every) - len(fresh), len(fresh) - len(some), some
-
-    again, rest, some = await call.records.read(look)
+    has_effect = partial(_has_effect, relations=ruling.relations())
+    pick = partial(_pick, call=call, who=who, near=near, able=has_effect, most=min(limit, left))
+    again, rest, some = await call.records.read(pick)
 
     def note(connection: Connection) -> list[dict[str, Any]]:
         # Another session of the agent's may have been given one meanwhile.
@@ -141,15 +132,44 @@ async def judge_next(
 
     pairs = await call.change(note) if some else []
     why = _QUOTED if pairs else f"No pair is open for {who} now."
+    if len(pairs) < limit:
+        why += _explain_fewer(
+            who,
+            again=again,
+            rest=rest if len(some) < left else 0,
+            left=left if left < limit else None,
+        )
+    return _told(pairs, why, more=rest + len(some) - len(pairs), left=left)
+
+
+def _pick(
+    connection: Connection,
+    call: Call,
+    *,
+    who: str,
+    near: str | None,
+    able: Callable[[Connection, Handout], bool],
+    most: int,
+) -> tuple[int, int, list[tuple[Handout, dict[str, Any]]]]:
+    """Return how many open pairs `who` got within a day, how many others stay, and some."""
+    held, settings = verdicts.load_handed(connection, who), call.settings().judging
+    every = list_open(connection, call, who=who, near=near)
+    since = call.clock.now() - REST
+    fresh = [e for e in every if e.item not in held or held[e.item].at <= since]
+    those = (each for each in fresh[:LOOKED_AT] if able(connection, each))
+    some = [*islice(_shown(connection, those, most=settings.agent_characters), most)]
+    return len(every) - len(fresh), len(fresh) - len(some), some
+
+
+def _explain_fewer(who: str, *, again: int, rest: int, left: int | None) -> str:
+    """Return why fewer pairs are handed out than were asked for; `left` is what the day has."""
     reasons = {
         f"{again} that {who} got within a day": again,
-        f"{rest} for a person alone, or longer than judging.agent_characters": rest
-        and len(some) < left,
-        f"more than {left} today (judging.agent_verdicts)": left < limit,
+        f"{rest} for a person alone, or longer than judging.agent_characters": rest,
+        f"more than {left} today (judging.agent_verdicts)": left is not None,
     }
-    if len(pairs) < limit and any(reasons.values()):
-        why += f" Not handed out: {'; '.join(each for each, is_so in reasons.items() if is_so)}."
-    return _told(pairs, why, more=rest + len(some) - len(pairs), left=left)
+    some = "; ".join(each for each, is_so in reasons.items() if is_so)
+    return f" Not handed out: {some}." if some else ""
 
 
 def _told(

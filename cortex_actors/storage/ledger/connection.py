@@ -12,10 +12,6 @@ SQLite's own checks of the file that a connection has open. FTS5's check of the 
 so it needs a connection that writes, and it would hold up the ledger for as long as it reads every
 text. So it is given the words in a copy, in memory, and compares that with the passages where they
 are, both as of one moment.
-
-What changed of what principles are made of, by name, so that what was read once is not all read
-again. Triggers of the writing connection note it in a table of that connection, which is in memory
-and in no file: it is committed and rolled back with the change itself.
 """
 
 from __future__ import annotations
@@ -27,7 +23,7 @@ from contextlib import closing
 from functools import cache, partial
 from operator import methodcaller
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 from urllib.parse import quote
 
 from sqlalchemy import Connection, Engine, create_engine, create_mock_engine, event
@@ -131,38 +127,6 @@ def find_driver(engine: Engine) -> sqlite3.Connection:
 def find_driver_of(connection: Connection) -> sqlite3.Connection:
     """Return the driver's connection below one of SQLAlchemy's: for statements that are short."""
     return cast("sqlite3.Connection", connection.connection.driver_connection)
-
-
-#: Changes that one log notes; then it begins again, and all is read again: some MB of memory.
-LOGGED = 100_000
-
-_NEWEST_CHANGE = "SELECT name, (SELECT max(seq) FROM changed) FROM changed ORDER BY seq LIMIT 1"
-
-
-#: Up to where a log of changes was read: its name, and the number of a change.
-ChangeMark: TypeAlias = "tuple[str, int]"
-
-
-def changed_since(
-    connection: Connection, mark: ChangeMark | None
-) -> tuple[ChangeMark, set[str] | None]:
-    """Return how far changes are noted, and the names of what changed since a mark.
-
-    None where that is not known: the log is another one, or begins only now. In a write
-    transaction: a reader that begins after it sees all that is named.
-    """
-    driver = find_driver_of(connection)
-    if not driver.execute("SELECT 1 FROM temp.sqlite_master WHERE name = 'changed'").fetchone():
-        for statement in read_statements(str(Path(__file__).with_name("changes"))):
-            driver.execute(statement)
-    if driver.execute("SELECT max(seq) - min(seq) > ? FROM changed", (LOGGED,)).fetchone()[0]:
-        driver.execute("DELETE FROM changed")
-        driver.execute("INSERT INTO changed (name) VALUES ('log ' || hex(randomblob(8)))")
-    found: ChangeMark = driver.execute(_NEWEST_CHANGE).fetchone()
-    if mark is None or mark[0] != found[0]:
-        return found, None
-    rows = driver.execute("SELECT name FROM changed WHERE seq > ?", mark[1:])
-    return found, {each for (each,) in rows}
 
 
 def settle(engine: Engine, path: Path) -> None:
@@ -365,7 +329,7 @@ def _upgrade(connection: Connection) -> None:
 
 
 def read_statements(script: str) -> list[str]:
-    """Return the statements of the `.sql` file beside a script, a migration or another one."""
+    """Return what a migration does, one statement each: the `.sql` file beside its script."""
     text = Path(script).with_suffix(".sql").read_text("utf-8")
     return [each for each in text.split(";\n") if each.strip()]
 
