@@ -99,7 +99,7 @@ FAULT_PAUSE = 30.0
 
 #: Seconds for which a text that was refused is left out: finding it among those of its batch costs
 #: some requests each time, and a model that was confused for a moment takes it then.
-REFUSED = 600.0
+REFUSED = 300.0
 
 
 @dataclass(frozen=True, slots=True)
