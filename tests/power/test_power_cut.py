@@ -113,9 +113,11 @@ class TestGuard:
     @pytest.mark.slow
     def test_normal(self, folder: Path) -> None:
         """A ledger that does not sync each commit is found out."""
-        verdict = _judged(folder, _careless(folder, "NORMAL"), ENOUGH, SEED)
+        # A fifth of the images lose something: of 40 four or fewer do in one of thirty runs.
+        many = 3 * ENOUGH
+        verdict = _judged(folder, _careless(folder, "NORMAL"), many, SEED)
 
-        assert verdict.lost > ENOUGH / 10
+        assert verdict.lost > many / 10
 
     @pytest.mark.slow
     def test_off(self, folder: Path) -> None:
