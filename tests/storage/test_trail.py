@@ -228,7 +228,7 @@ class TestHistory:
             ("nobody", "cortex principles list them"),
             ("", "cortex insights"),
             ("pri_zz", "cortex principles --status all"),
-            ("clu_zz", "cortex insights clusters"),
+            ("clu_zz", "cortex insights --explain"),
             ("con_zz", "FILE:LINE"),
         ):
             with pytest.raises(NotFound, match=text):
