@@ -134,9 +134,6 @@ class TestLooking:
 
         told = await cortex.insight(await _insight(cortex, "password"))
         assert [found["id"]] == [each["id"] for each in told["principles"]]
-        assert ("nothing", found["id"]) == tuple(
-            told["promotion"]["becomes"][key] for key in ("does", "id")
-        )
         status = await cortex.status()
         assert {"active": 1, "decaying": 0, "pruned": 0} == status["principles_by_status"]
         await _refused(cortex)
