@@ -35,7 +35,7 @@ def killed(opened, upgrade=connection._upgrade):
 become_later(Path(sys.argv[2]))
 connection._upgrade = killed
 path = Path(sys.argv[1])
-connection.migrate(connection.writing(path), path)
+connection.migrate(connection.open_writing(path), path)
 """
 
 
