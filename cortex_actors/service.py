@@ -198,13 +198,14 @@ class Service:
             for name, method in inspect.getmembers(tree.cortex, inspect.ismethod)
             if name.endswith("_now")
         }
+        self._mcp = McpHost(tree.cortex, logs)
         self._control = Control(
             owner.home,
             verbs=list_verbs(tree.cortex),
             logs=logs,
             shutdown=self.ask_to_stop,
             quick=quick,
-            mcp=McpHost(tree.cortex, logs),
+            mcp=self._mcp,
         )
         tree.cortex.loop_lag = self._heartbeat.lag_ms
         self._ending = False
@@ -250,9 +251,13 @@ class Service:
         self._logs.write("info", f"ready, pid {os.getpid()}", actor="daemon", version=__version__)
         self._systemd.ready(RUNNING)
         ready()
-        if ended := await self._unless_asked(self._tree.exited()):
-            self.reason = str(self._tree.fatal or f"the tree gave up: {ended.result()}")
-            self._logs.write("critical", self.reason, actor="daemon")
+        preload = asyncio.create_task(self._mcp.preload(self._clock), name="mcp-preload")
+        try:
+            if ended := await self._unless_asked(self._tree.exited()):
+                self.reason = str(self._tree.fatal or f"the tree gave up: {ended.result()}")
+                self._logs.write("critical", self.reason, actor="daemon")
+        finally:
+            preload.cancel()
 
     async def _drain(self) -> None:
         """End in order: new work, tree, socket."""
