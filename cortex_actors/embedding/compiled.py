@@ -185,8 +185,8 @@ class ThreadLanes:
     def __init__(self, name: str, limit: int) -> None:
         self.name = name
         self.limit = limit
-        #: How many calls are in a thread now.
-        self.running = 0
+        #: The answers of the calls that are in a thread now, by number.
+        self.running: dict[int, Future[Any]] = {}
         self._pool = ThreadPoolExecutor(limit, thread_name_prefix=name)
         self._lock = threading.Lock()
         self._heap: list[_EmbedCall] = []
@@ -234,14 +234,20 @@ class ThreadLanes:
         with self._lock:
             self._closed = True
             dropped, self._heap = self._heap, []
+            answers = [asyncio.wrap_future(each) for each in self.running.values()]
         for job in dropped:
             job.answer.set_exception(self._refusal())
-        ended = asyncio.ensure_future(asyncio.to_thread(self._pool.shutdown))
-        await asyncio.wait({ended}, timeout=deadline)
-        if not ended.done():
-            message = "the threads %r still work after %g s and end when they are done"
-            log.warning(message, self.name, deadline)
-        return ended.done()
+        # Not waited for on another thread: the loop's own end would wait for that one.
+        self._pool.shutdown(wait=False)
+        late = (await asyncio.wait(answers, timeout=deadline))[1] if answers else ()
+        for each in answers:
+            if not each.cancel():
+                each.exception()  # looked at: its caller has it
+        if late:
+            log.warning("threads %r still work after %g s, and end when done", self.name, deadline)
+            return False
+        self._pool.shutdown()  # their calls are done: microseconds
+        return True
 
     def _run_first(self) -> None:
         """Run the most urgent call that waits, in a thread; there is one of these for each call."""
@@ -252,7 +258,7 @@ class ThreadLanes:
                     break
             else:
                 return
-            self.running += 1
+            self.running[job.number] = job.answer
         result: Any = None
         error: BaseException | None = None
         try:
@@ -263,7 +269,7 @@ class ThreadLanes:
             error = EmbedderDown(f"the embedding model broke off: {raised}")
             error.__cause__ = raised
         with self._lock:
-            self.running -= 1
+            del self.running[job.number]
         if error is None:
             job.answer.set_result(result)
         else:

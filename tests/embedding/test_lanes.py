@@ -46,7 +46,7 @@ class Door:
 async def busy(lanes: ThreadLanes, door: Door) -> asyncio.Task[list[None]]:
     """Put a call before the door and return when it is running."""
     asked = asyncio.create_task(lanes.run([door.wait], urgent=False))
-    await eventually(lambda: lanes.running == 1)
+    await eventually(lambda: len(lanes.running) == 1)
     return asked
 
 
@@ -134,3 +134,26 @@ class TestClosing:
         assert [None] == await first
         assert await lanes.close(5.0)
         assert [] == door.done
+
+    def test_loop_ends(self) -> None:
+        """A call that does not end holds up neither the close nor the end of the loop."""
+        door, ended = Door(), threading.Event()
+
+        async def life() -> bool:
+            lanes = ThreadLanes("closing", 1)
+            first = await busy(lanes, door)
+            closed = await lanes.close(0.01)
+            first.cancel()
+            return closed
+
+        def run() -> None:
+            assert not asyncio.run(life())
+            ended.set()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        is_over = ended.wait(10)
+        door.opened.set()
+        thread.join()
+
+        assert is_over

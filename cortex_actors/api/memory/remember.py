@@ -89,8 +89,15 @@ async def remember(
 
 
 async def _done(call: Call, wish: RememberRequest, *, owner: Project | None) -> dict[str, Any]:
-    """Return what becomes of a wish as clients get it, with what its project is called."""
-    _refuse_nobody(wish)
+    """Return what becomes of a wish as clients get it, with what its project is called.
+
+    Raises `BadInput` for a bridge that leads to its speaker alone.
+    """
+    if wish.realm is Realm.BRIDGE and not {*wish.related} - {wish.agent}:
+        raise BadInput(
+            "cannot remember on a bridge to no agent: name whom it is for in related_agents "
+            "(--about AGENT)"
+        )
     done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
     return {**done.shown(), "project": None if owner is None else owner.name}
 
@@ -141,15 +148,6 @@ def _words(layer: str | None, realm: str | None, *, type_: str, prefer: str) -> 
         "type": terms.parse_word(MemoryType, type_, name="type"),
         "prefer": terms.parse_word(Prefer, prefer, name="prefer"),
     }
-
-
-def _refuse_nobody(wish: RememberRequest) -> None:
-    """Raise `BadInput` for a bridge that leads to its speaker alone."""
-    if wish.realm is Realm.BRIDGE and not {*wish.related} - {wish.agent}:
-        raise BadInput(
-            "cannot remember on a bridge to no agent: name whom it is for in related_agents "
-            "(--about AGENT)"
-        )
 
 
 def _abstract(given: str | None, *, redact: bool) -> str | None:

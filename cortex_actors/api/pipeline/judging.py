@@ -133,12 +133,8 @@ async def judge_next(
     pairs = await call.change(note) if some else []
     why = _QUOTED if pairs else f"No pair is open for {who} now."
     if len(pairs) < limit:
-        why += _explain_fewer(
-            who,
-            again=again,
-            rest=rest if len(some) < left else 0,
-            left=left if left < limit else None,
-        )
+        told = {"again": again, "rest": rest if len(some) < left else 0}
+        why += _explain_fewer(who, **told, left=left if left < limit else None)
     return _told(pairs, why, more=rest + len(some) - len(pairs), left=left)
 
 
