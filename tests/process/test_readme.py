@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.slow
 
-#: Where the README's reader has the checkout.
-CHECKOUT = "/home/me/cortex-actors"
+#: Where the README's reader has the checkout and the copy of its samples.
+HOME = "/home/me"
 
 #: The first words of lines that are not run: they install, and remove what was installed.
 LEFT_OUT = {"uv", "pipx", "rm"}
@@ -78,8 +78,11 @@ def shows(shown: str, real: str) -> bool:
 
 @pytest.fixture
 def reader(cortex: Commands, tmp_path: Path) -> Commands:
-    """Give the home of somebody who has a checkout with the samples, and `cortex` on the path."""
-    shutil.copytree(ROOT / "data/projects", tmp_path / "data/projects")
+    """Give the home of somebody who cloned the repository, and `cortex` on the path."""
+    checkout = tmp_path / "cortex-actors"
+    shutil.copytree(ROOT / "data/projects", checkout / "data/projects")
+    for command in ("init", "remote add origin https://example.org/cortex-actors.git"):
+        subprocess.run(["git", *command.split()], cwd=checkout, capture_output=True, check=True)
     (tmp_path / "bin").mkdir()
     program = tmp_path / "bin/cortex"
     program.write_text(PROGRAM.format(python=shlex.quote(sys.executable)), "utf-8")
@@ -103,14 +106,14 @@ class TestReadme:
                 continue
             done = subprocess.run(
                 ["sh", "-c", command],
-                cwd=tmp_path,
+                cwd=tmp_path / "cortex-actors",
                 env=reader.env,
                 capture_output=True,
                 text=True,
                 timeout=4 * PATIENCE,
                 check=False,
             )
-            real = done.stdout.replace(str(tmp_path.resolve()), CHECKOUT)
+            real = done.stdout.replace(str(tmp_path.resolve()), HOME)
             assert (0, "") == (done.returncode, done.stderr), command
             assert shows(shown, real), f"$ {command}\n{real}"
             run.append(" ".join(command.split()[:2]))
