@@ -224,6 +224,8 @@ async def _provider(kind: str, models: Path) -> Provider:
     return make_provider(settings, clock, models=models, chosen=chosen)
 
 
-async def _no_index(collection: str, vector: Matrix, limit: int) -> list[tuple[str, float]]:
+async def _no_index(
+    collections: Sequence[str], vector: Matrix, limit: int
+) -> dict[str, list[tuple[str, float]]]:
     """Be an index that is away: collections of this size are compared as a whole anyway."""
-    raise IndexDown(f"{collection} is not indexed: {limit} of {vector.size} numbers are compared")
+    raise IndexDown(f"{collections} are not indexed: {limit} of {vector.size} numbers are compared")

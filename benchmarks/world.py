@@ -34,7 +34,7 @@ from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.tables.schema import agents, memories
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
     from sqlalchemy import Connection
 
@@ -82,17 +82,17 @@ class World:
         return [self.ids[places[each]] for each in np.argsort(-cosines, kind="stable")[:limit]]
 
     async def neighbours(
-        self, collection: str, vector: Matrix, limit: int, model: str | None = None
-    ) -> list[tuple[str, float]]:
+        self, collections: Sequence[str], vector: Matrix, limit: int, model: str | None = None
+    ) -> dict[str, list[tuple[str, float]]]:
         """Ask the index, as the product does."""
         ask = partial(NamedActor[Any]("vectors", self.names, timeout=5.0).ask, Vectors.query)
-        found: list[tuple[str, float]] = await ask(collection, vector, limit, model)
+        found: dict[str, list[tuple[str, float]]] = await ask(collections, vector, limit, model)
         return found
 
 
 async def away(
-    _collection: str, _vector: Matrix, _limit: int, _model: str | None = None
-) -> list[tuple[str, float]]:
+    _collections: Sequence[str], _vector: Matrix, _limit: int, _model: str | None = None
+) -> dict[str, list[tuple[str, float]]]:
     """Be an index that does not answer."""
     raise IndexDown("there is no index in this measurement")
 

@@ -356,7 +356,7 @@ _KINDS: Final = {1: "<f4", 2: "u1", 3: "i1"}
 _BLOCK: Final = 4_096
 
 #: Words and texts whose pieces are remembered: together 20 MB.
-_WORDS, _TEXTS = 50_000, 10_000
+_WORDS, _TEXTS = 100_000, 10_000
 
 _LETTERS = re.compile(r"\w+")
 

@@ -25,7 +25,7 @@ async def _no_turn(_self: Indexer) -> None:
     """Embed nothing and tell the index nothing."""
 
 
-async def query(*_: object, **__: object) -> list[tuple[str, float]]:
+async def query(*_: object, **__: object) -> dict[str, list[tuple[str, float]]]:
     """Be an index that does not answer."""
     raise IndexDown("held back")
 

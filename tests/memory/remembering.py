@@ -100,9 +100,11 @@ class NoJudge:
         return None
 
 
-async def no_index(collection: str, vector: Matrix, limit: int) -> list[tuple[str, float]]:
+async def no_index(
+    collections: Sequence[str], vector: Matrix, limit: int
+) -> dict[str, list[tuple[str, float]]]:
     """Be an index that does not answer."""
-    del collection, vector, limit
+    del collections, vector, limit
     raise IndexDown("there is no index here")
 
 

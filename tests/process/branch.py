@@ -64,7 +64,9 @@ class Branch:
         self._spawn = spawn
         self._settings = store.settings.model_copy(update={"index_ms": 0, **settings})
         names = store.names
-        self.query = partial(NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.query)
+        self._query = partial(
+            NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.query
+        )
         self.put = partial(NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.put)
         self.drop = partial(NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.drop)
         self.verify = partial(
@@ -114,6 +116,15 @@ class Branch:
         await eventually(told, within)
         number: int = await self.generation()
         return number
+
+    async def query(
+        self, collection: str, vector: Matrix, limit: int, **model: str
+    ) -> list[tuple[str, float]]:
+        """Return what the index has nearest of one collection."""
+        found: dict[str, list[tuple[str, float]]] = await self._query(
+            [collection], vector, limit, **model
+        )
+        return found[collection]
 
     async def ids(self, *vector: float, limit: int = 10) -> list[str]:
         """Return the nearest ids that the index itself knows."""

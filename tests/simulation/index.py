@@ -138,13 +138,18 @@ class Child:
         return {"ids": ids}, body
 
     def _query(self, params: Mapping[str, Any], body: bytes) -> Answer:
-        rows = self._rows(params["collection"])
-        near = [
-            sorted((-float(row @ vector), each) for each, row in rows.items())[: params["limit"]]
-            for vector in np.frombuffer(body, np.float32).reshape(-1, params["dimension"])
-        ]
-        ids = [[each for _, each in found] for found in near]
-        return {"ids": ids, "cosines": [[-score for score, _ in found] for found in near]}, b""
+        vectors = np.frombuffer(body, np.float32).reshape(-1, params["dimension"])
+        answer = {}
+        for name in params["collections"]:
+            rows = self._rows(name).items()
+            near = [
+                sorted((-float(row @ vector), each) for each, row in rows)[: params["limit"]]
+                for vector in vectors
+            ]
+            ids = [[each for _, each in found] for found in near]
+            cosines = [[-score for score, _ in found] for found in near]
+            answer[name] = {"ids": ids, "cosines": cosines}
+        return answer, b""
 
     def _close(self, _params: Mapping[str, Any], _body: bytes) -> Answer:
         return {}, b""

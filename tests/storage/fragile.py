@@ -67,7 +67,8 @@ class FragileChild(Child):
                 raise DeadlineExceeded("on purpose")
         answer, found = await super().request(op, params, body, deadline=deadline)
         if op == "query" and self._fragile.deaf:
-            answer = {"ids": [[]] * len(answer["ids"]), "cosines": [[]] * len(answer["ids"])}
+            none: list[list[Any]] = [[] for _ in range(len(body) // (4 * params["dimension"]))]
+            answer = {name: {"ids": none, "cosines": none} for name in answer}
         return answer, found
 
 

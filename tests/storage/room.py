@@ -63,15 +63,17 @@ class Index:
         self.asked: list[str] = []
 
     async def __call__(
-        self, collection: str, vector: Matrix, limit: int
-    ) -> list[tuple[str, float]]:
+        self, collections: Sequence[str], vector: Matrix, limit: int
+    ) -> dict[str, list[tuple[str, float]]]:
         """Return the nearest."""
-        self.asked.append(collection)
+        self.asked += collections
         if self.error is not None:
             raise self.error
-        rows = self.rows.get(collection, {})
-        near = [(each, float(row @ vector)) for each, row in rows.items()]
-        return sorted(near, key=lambda pair: -pair[1])[:limit]
+        found = {}
+        for name in collections:
+            near = [(each, float(row @ vector)) for each, row in self.rows.get(name, {}).items()]
+            found[name] = sorted(near, key=lambda pair: -pair[1])[:limit]
+        return found
 
 
 class Room:

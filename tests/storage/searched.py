@@ -11,6 +11,8 @@ from cortex_actors.storage.tables.schema import index_ops, passages
 from tests.storage.vectored import MODEL, Vectored, held_by, naive
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cortex_actors.storage.embeddings import Matrix
     from cortex_actors.storage.search.dense import Dense, DenseResult
 
@@ -44,14 +46,17 @@ class Index:
                 self._known[name] = held_by(connection, name)
 
     async def __call__(
-        self, collection: str, vector: Matrix, limit: int
-    ) -> list[tuple[str, float]]:
+        self, collections: Sequence[str], vector: Matrix, limit: int
+    ) -> dict[str, list[tuple[str, float]]]:
         """Return the nearest that it knows."""
-        self.asked.append(collection)
+        self.asked += collections
         self.limits.append(limit)
         if self.is_away:
             raise IndexDown("the index is away")
-        known = self._known.get(collection, [])
+        return {name: self._nearest(name, vector, limit=limit) for name in collections}
+
+    def _nearest(self, name: str, vector: Matrix, *, limit: int) -> list[tuple[str, float]]:
+        known = self._known.get(name, [])
         found = sorted((-float(row @ vector), item) for item, row in known)
         if self.is_confused:
             return sorted((item, 0.5) for _, item in found[:limit])

@@ -374,19 +374,20 @@ class Vectors(AsyncioActor):
 
     @deferred
     async def query(
-        self, collection: str, vector: Matrix, limit: int, model: str | None = None
-    ) -> list[tuple[str, float]]:
-        """Return the nearest (id, cosine), best first.
+        self, collections: Sequence[str], vector: Matrix, limit: int, model: str | None = None
+    ) -> dict[str, list[tuple[str, float]]]:
+        """Return the nearest (id, cosine) of each collection, best first.
 
         Raises `IndexDown` when it cannot: it is not open or not found good yet, it is busy for
         longer than `PATIENCE`, or the vector is of another `model` than those it holds.
         """
-        _require_known(collection)
+        for each in collections:
+            _require_known(each)
         life = self._keeper.ready()
         if model not in (None, self._model):
             message = f"the index holds vectors of {self._model}, the question is one of {model}"
             raise IndexDown(message)
-        params = {"collection": collection, "dimension": vector.shape[-1], "limit": limit}
+        params = {"collections": collections, "dimension": vector.shape[-1], "limit": limit}
         asking = asyncio.ensure_future(life.ask("query", params, vector.tobytes()))
         # Not cancelled when no caller waits any more: how it ends says something of the child.
         asking.add_done_callback(_heard)
@@ -394,7 +395,10 @@ class Vectors(AsyncioActor):
         if not asking.done():
             raise IndexDown(f"the vector index was busy for {PATIENCE:g} s")
         answer, _ = asking.result()
-        return list(zip(answer["ids"][0], answer["cosines"][0], strict=True))
+        return {
+            name: list(zip(found["ids"][0], found["cosines"][0], strict=True))
+            for name, found in answer.items()
+        }
 
     @deferred
     async def verify(self) -> IndexVerdict:

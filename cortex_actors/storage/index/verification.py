@@ -222,11 +222,11 @@ class Verification:
             if not rows:
                 continue
             matrix = np.stack(list(rows.values()))
-            params = {"collection": name, "dimension": matrix.shape[1], "limit": 1}
+            params = {"collections": [name], "dimension": matrix.shape[1], "limit": 1}
             answer, _ = await self._ask("query", params, matrix.tobytes())
             asked += len(rows)
             # Another item with the same vector is as good an answer.
-            best = (cosines[0] if cosines else -1.0 for cosines in answer["cosines"])
+            best = (cosines[0] if cosines else -1.0 for cosines in answer[name]["cosines"])
             lost += [each for each, cosine in zip(rows, best, strict=True) if not cosine >= SAME]
         return asked, lost
 

@@ -341,6 +341,8 @@ class NearPosts:
         return [Post(live[each], rows[hashes[each]]) for each in ids if hashes.get(each) in rows]
 
 
-async def _no_index(collection: str, vector: Matrix, limit: int) -> list[tuple[str, float]]:
+async def _no_index(
+    collections: Sequence[str], vector: Matrix, limit: int
+) -> dict[str, list[tuple[str, float]]]:
     """Be an index that is not asked: what may be read is few, and compared as it is."""
-    raise IndexDown(f"{collection} is not asked for {limit} of {vector.size}")
+    raise IndexDown(f"{collections} are not asked for {limit} of {vector.size}")

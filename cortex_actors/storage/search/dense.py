@@ -13,7 +13,6 @@ depend on how it was found, and equal vectors have equal cosines.
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
@@ -283,12 +282,12 @@ _TRIES = 2
 
 
 class DenseNeighbours(Protocol):
-    """Asks the index for the nearest items of a collection."""
+    """Asks the index for the nearest items of collections."""
 
     async def __call__(
-        self, collection: str, vector: Matrix, limit: int
-    ) -> list[tuple[str, float]]:
-        """Return (id, cosine), best first; raises `IndexDown` when it cannot."""
+        self, collections: Sequence[str], vector: Matrix, limit: int
+    ) -> Mapping[str, list[tuple[str, float]]]:
+        """Return (id, cosine) by collection, best first; raises `IndexDown` when it cannot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,8 +347,7 @@ class Dense:
             if is_asked and count and (not collections or part.collection in collections)
         ]
         limit = (depth + SLACK) * (1 if narrowed is None else 2)
-        answers = await asyncio.gather(*(self._named(part, flat, limit) for part in parts))
-        named = {part: each for part, each in zip(parts, answers, strict=True) if each is not None}
+        named = await self._named(parts, flat, limit) if parts else {}
         return DenseQuestion(flat, model, depth, collections, narrowed, named)
 
     def near(
@@ -396,14 +394,16 @@ class Dense:
         """Return the hashes of texts whose vectors were found damaged since it was asked last."""
         return self._matrix.damaged()
 
-    async def _named(self, part: CollectionPart, vector: Matrix, limit: int) -> list[str] | None:
-        """Return the items that the index names; None when it does not answer."""
+    async def _named(
+        self, parts: Sequence[CollectionPart], vector: Matrix, limit: int
+    ) -> dict[CollectionPart, list[str]]:
+        """Return the items that the index names; none when it does not answer."""
         try:
-            found = await self._neighbours(part.index, vector, limit)
+            found = await self._neighbours([part.index for part in parts], vector, limit)
         except (IndexDown, ActorAway, DeadlineExceeded) as error:
             log.debug("every vector is compared instead: %s", error)
-            return None
-        return [item for item, _ in found]
+            return {}
+        return {part: [item for item, _ in found[part.index]] for part in parts}
 
     def _with_index(self, connection: Connection, rows: Rows, asked: DenseQuestion) -> DenseResult:
         """Return the nearest of those rows, with what the index named."""
