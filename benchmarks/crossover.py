@@ -83,7 +83,7 @@ async def asked(world: World, into: Crossover) -> None:
     took = []
     for vector in vectors:
         begun = time.perf_counter()
-        await world.neighbours("cortex_village", vector, ASKED)
+        await world.neighbours(["cortex_village"], vector, ASKED)
         took.append(time.perf_counter() - begun)
     into.index[count] = _ms(took)
 

@@ -144,7 +144,7 @@ class Ground:
         async with self._turn:
             late = await self.records.read(lambda c: pending_ids(c, 2_001))
             try:
-                near = await self._vectors(COLLECTION, vector, LIMIT + SLACK)
+                near = (await self._vectors([COLLECTION], vector, LIMIT + SLACK))[COLLECTION]
             except CortexError:
                 near = None
             self.answers.took.append(time.perf_counter() - began)
