@@ -16,10 +16,6 @@ if TYPE_CHECKING:
     from cortex_actors.federation.roster import Work
 
 
-#: Characters that a file of stores may have: some hundred stores, described at length.
-LONGEST_FILE = 1_048_576
-
-
 @operation("stores.list", http="GET /stores")
 async def stores(call: Call) -> dict[str, Any]:
     """List the stores that a recall asks, what is known here first.
@@ -140,28 +136,6 @@ async def ping_store(call: Call, name: str | None = None) -> dict[str, Any]:
     One that is disabled is asked if it is named. Raises `NotFound`.
     """
     return dict(await call.actors.roster.within(None).ask(Roster.ping, name))
-
-
-@operation("stores.import", http="POST /stores/import")
-async def import_stores(
-    call: Call, text: str, replace: bool = False, dry_run: bool = False
-) -> dict[str, Any]:
-    """Add the stores of a Callosum's file, and set how they are asked as it says.
-
-    What cannot be asked here is left out and listed with why; a name that is taken as well,
-    unless `replace` says that the new one counts. With `dry_run` the answer is what would come
-    of it, with the `stores` that would be taken, and nothing is changed. Raises `BadInput` for
-    another file.
-    """
-    if len(text) > LONGEST_FILE:
-        raise BadInput(
-            f"cannot import stores: the file has {len(text):,} characters, the limit is "
-            f"{LONGEST_FILE:,}; is it the right one?"
-        )
-    if dry_run:
-        roster = call.actors.roster.within(None)
-        return dict(await roster.ask(Roster.foresee, text, may_replace=replace))
-    return await _changed(call, lambda stores: stores.take_in(text, may_replace=replace))
 
 
 async def _changed(call: Call, work: Work) -> dict[str, Any]:
