@@ -267,7 +267,7 @@ COMMANDS = (
     "pipeline.projects pipeline.insights pipeline.history pipeline.principles "
     "pipeline.contradictions pipeline.review memory.recall pipeline.resolve system.demo "
     "setup uninstall memory.memory system.backup memory.agents memory.knowledge system.stores "
-    "system.stores_import system.models service system.events system.doctor"
+    "system.models service system.events system.doctor"
 ).split()
 
 #: Pieces of the table.

@@ -250,7 +250,6 @@ _MEANINGS = {
     "post.related_agents": _agent(_RELATED, names=("--to",)),
     "remember.related_agents": _agent(_RELATED, names=("--about",)),
     "repair": Parameter("Repair what can be made again; files are only read."),
-    "replace": Parameter("Replace stores of the same name."),
     "responding_to": _memory("What it answers; may be repeated.", names=("--reply-to",)),
     "right,second": _memory("The other one.", metavar="OTHER"),
     "role": Parameter("Who spoke, in a conversation."),

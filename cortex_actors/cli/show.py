@@ -202,13 +202,13 @@ def page(
     blocks(f"{shown} of {counted(total, *nouns)}{more}", entries, empty=empty, total=total)
 
 
-def confirm(question: str, *, refusal: str, no: str, err: bool = False) -> None:
+def confirm(question: str, *, refusal: str, no: str) -> None:
     """Ask a person; raises `Refused` for no, and, saying how to do without, where none types."""
     if not sys.stdin.isatty():
         raise Refused(f"{refusal}; without a terminal, say --yes")
     import click  # noqa: PLC0415 - only to ask
 
-    if not click.confirm(question, err=err):
+    if not click.confirm(question):
         raise Refused(no)
 
 

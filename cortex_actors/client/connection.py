@@ -38,7 +38,7 @@ PATIENCE: Final[Mapping[str, float]] = {
     "calibrate": 300.0,
     **dict.fromkeys(("import_memories", "ingest", "judge", "migrate"), LONG),
     **dict.fromkeys(("prepare_model", "reload", "scan"), LONG),
-    **dict.fromkeys(("import_stores", "migration", "model", "remember", "run_job"), LOADING),
+    **dict.fromkeys(("migration", "model", "remember", "run_job"), LOADING),
     **dict.fromkeys(("convergence", "insight", "knowledge_search", "recall", "search"), SLOW),
     **dict.fromkeys(("add_store", "disable_store", "enable_store", "ping_store"), SLOW),
     **dict.fromkeys(("remove_store", "what_if"), SLOW),

@@ -304,12 +304,6 @@ class Cortex:
         dry_run: bool | None = False,
         skip: int | None = 0,
     ) -> dict[str, Any]: ...
-    def import_stores(
-        self,
-        text: str,
-        replace: bool | None = False,
-        dry_run: bool | None = False,
-    ) -> dict[str, Any]: ...
     def ingest(self, path: Path | str, *, topic: str | None = None) -> dict[str, Any]: ...
     def ingest_text(
         self,
@@ -1091,12 +1085,6 @@ class AsyncCortex:
         *,
         dry_run: bool | None = False,
         skip: int | None = 0,
-    ) -> dict[str, Any]: ...
-    async def import_stores(
-        self,
-        text: str,
-        replace: bool | None = False,
-        dry_run: bool | None = False,
     ) -> dict[str, Any]: ...
     async def ingest(self, path: Path | str, *, topic: str | None = None) -> dict[str, Any]: ...
     async def ingest_text(

@@ -1,4 +1,4 @@
-"""How stores come and go while the daemon runs: added, removed, taken in from a Callosum's file.
+"""How stores come and go while the daemon runs: added and removed.
 
 What lasts is written before it counts. A token that was given is put into the keyring before the
 description that names it is written, and taken out again when that fails; a crash in between leaves
@@ -13,19 +13,12 @@ from __future__ import annotations
 
 import asyncio
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.errors import BadInput, Refused, StoreDown, StoreUnusable
-from cortex_actors.federation import callosum, registry, schema
-from cortex_actors.federation.registry import (
-    RESTART,
-    Overlaid,
-    Overlay,
-    Register,
-    StoreChange,
-    StoreDraft,
-)
+from cortex_actors.federation import registry, schema
+from cortex_actors.federation.registry import Overlaid, Overlay, Register, StoreChange
 from cortex_actors.federation.store import LOCAL, Auth, StoreSpec
 
 if TYPE_CHECKING:
@@ -44,15 +37,8 @@ _LASTING = (
 MOST = 200
 
 
-@dataclass(slots=True)
-class _Newcomer:
-    """A store that is about to be known, and what a person reads of it."""
-
-    spec: StoreSpec
-    bound: Bound
-    resolves: dict[str, str]
-    warnings: list[str]
-
+#: How long a change counts: for good, or until the daemon restarts.
+KEPT, RESTART = "kept", "restart"
 
 #: What `configure` calls the list of stores among what is turned.
 STORES = "stores"
@@ -76,17 +62,35 @@ class StoreChanges:
 
     async def add(self, spec: StoreSpec) -> StoreChange:
         """Take a store in; raises `BadInput`, `Refused`, `StoreDown`, `HomeUnwritable`."""
-        found = await self.read()
+        register, found = self.register, await self.read()
         with _saying(f"cannot add the store {spec.name[:64]}"):
-            new = await self._bound(self._checked(spec, free={}, more=0))
-        warnings = await self._settle([new], found.entries)
+            spec = self._checked(spec)
+            bound, resolves, warnings = await self._bound(spec)
+        kept: list[Auth] = []
+        try:
+            if spec.auth.token:
+                place = await self.binder.vault.keep(spec.name, spec.auth.token)
+                kept.append(place.auth)
+                spec = replace(spec, auth=place.auth)
+                warnings += [place.warning] if place.warning else []
+            told = await self.write(registry.put_entry(found.entries, spec))
+        except BaseException:
+            await bound.close()
+            await self._forgotten(kept)
+            raise
+        await self.read()
+        register.forget(spec.name)
+        if spec.enabled:
+            register.bound[spec.name] = replace(bound, spec=spec)
+        else:
+            await bound.close()
         answer = {
-            "added": new.spec.name,
-            "store": self.register.row(self.register.spec(new.spec.name)),
-            "resolves": new.resolves,
-            "warnings": warnings,
+            "added": spec.name,
+            "store": register.row(register.spec(spec.name)),
+            "resolves": resolves,
+            "warnings": [*told, *warnings],
         }
-        return StoreChange(answer, added=(new.spec.name,))
+        return StoreChange(answer, added=(spec.name,))
 
     async def remove(self, name: str) -> StoreChange:
         """Let a store go that was added; raises `NotFound`, `Refused`, `HomeUnwritable`.
@@ -110,71 +114,7 @@ class StoreChanges:
         answer = {"removed": name, "shadowed": not spec.managed, "warnings": warnings}
         return StoreChange(answer, removed=(name,) if spec.managed else ())
 
-    async def take_in(self, text: str, *, may_replace: bool) -> StoreChange:
-        """Add what a Callosum's file describes; raises `BadInput`, `HomeUnwritable`."""
-        given = await asyncio.to_thread(callosum.read_text, text)
-        knobs = schema.change_knobs(self.register.knobs, given.knobs)
-        found = await self.read()
-        new, answer = await self._outlook(given, may_replace=may_replace)
-        before = {each.name: each for each in self.register.managed}
-        warnings = await self._settle(new, found.entries) if new else []
-        self.register.turn(knobs, {})
-        gone = [before[name].auth for name in answer["replaced"]]
-        warnings += await self._forgotten(self._unshared(gone))
-        return StoreChange({**answer, "warnings": warnings}, added=tuple(answer["added"]))
-
-    async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
-        """Return what `take_in` would answer, and the stores it would take; nothing is changed.
-
-        Raises `BadInput`.
-        """
-        given = await asyncio.to_thread(callosum.read_text, text)
-        schema.change_knobs(self.register.knobs, given.knobs)
-        await self.read()
-        new, answer = await self._outlook(given, may_replace=may_replace)
-        for each in new:
-            await each.bound.close()
-        return {
-            "stores": [schema.format_store(each.spec, "") for each in new],
-            **answer,
-            "warnings": [warning for each in new for warning in each.warnings],
-        }
-
-    async def _outlook(
-        self, given: callosum.CallosumFile, *, may_replace: bool
-    ) -> tuple[list[_Newcomer], dict[str, Any]]:
-        """Return what is new in a file, and what comes of it: replaced, and not taken, as well.
-
-        Names are looked up together: a hundred that no server knows cost what one costs.
-        """
-        before = {each.name: each for each in self.register.managed}
-        free = before if may_replace else {}
-        some: list[StoreSpec] = []
-        skipped = list(given.skipped)
-        for each in given.stores:
-            try:
-                some.append(self._checked(each, free=free, more=len(some)))
-            except (BadInput, Refused) as error:
-                skipped.append((each.name[:64], str(error)))
-        binding = (self._bound(each) for each in some)
-        found = await asyncio.gather(*binding, return_exceptions=True)
-        new: list[_Newcomer] = []
-        for each, made in zip(some, found, strict=True):
-            if isinstance(made, _Newcomer):
-                new.append(made)
-            elif isinstance(made, BadInput | Refused | StoreDown):
-                skipped.append((each.name, str(made)))
-            else:
-                raise made
-        names = [each.spec.name for each in new]
-        return new, {
-            "added": [name for name in names if name not in before],
-            "replaced": [name for name in names if name in before],
-            "skipped": [{"name": name, "reason": why} for name, why in skipped],
-            "changed": dict(given.knobs),
-        }
-
-    def _checked(self, spec: StoreSpec, *, free: dict[str, StoreSpec], more: int) -> StoreSpec:
+    def _checked(self, spec: StoreSpec) -> StoreSpec:
         """Return a store as it is kept.
 
         Raises `BadInput` for what is none or has an unknown type, `Refused` for a name that is
@@ -188,56 +128,29 @@ class StoreChanges:
                 f"there are: {', '.join(types)}"
             )
         known = {each.name: each for each in self.register.specs()}
-        if spec.name in known and spec.name not in free:
+        if spec.name in known:
             where = "runtime-stores.json" if known[spec.name].managed else "cortex.toml"
             raise Refused(
                 f"cannot add the store {spec.name}: {where} has one of that name; give it another "
                 "name, or remove that one first"
             )
-        if len(known) + more >= MOST and spec.name not in known:
+        if len(known) >= MOST:
             raise Refused(f"cannot add the store {spec.name}: there are {MOST} already")
         return spec
 
-    async def _bound(self, spec: StoreSpec) -> _Newcomer:
-        """Return a store with its connection; raises why it cannot be asked."""
+    async def _bound(self, spec: StoreSpec) -> tuple[Bound, dict[str, str], list[str]]:
+        """Return a store's connection, where its address leads, and what a person reads of it.
+
+        Raises why it cannot be asked.
+        """
         bound = await self.binder.bind(spec)
         try:
-            resolves, warnings = await bound.resolves(), list[str]()
+            return bound, await bound.resolves(), []
         except StoreUnusable:
             await bound.close()
             raise
         except StoreDown as error:
-            resolves, warnings = {}, [f"{spec.name}: {error}; it is asked all the same"]
-        return _Newcomer(spec, bound, resolves, warnings)
-
-    async def _settle(self, new: list[_Newcomer], entries: tuple[object, ...]) -> list[str]:
-        """Let newcomers be known and asked, all of them or, if it cannot be written, none.
-
-        Returns what a person reads.
-        """
-        kept: list[Auth] = []
-        try:
-            for each in new:
-                if token := each.spec.auth.token:
-                    place = await self.binder.vault.keep(each.spec.name, token)
-                    kept.append(place.auth)
-                    each.spec = replace(each.spec, auth=place.auth)
-                    each.warnings += [place.warning] if place.warning else []
-                entries = registry.put_entry(entries, each.spec)
-            told = await self.write(entries)
-        except BaseException:
-            for each in new:
-                await each.bound.close()
-            await self._forgotten(kept)
-            raise
-        await self.read()
-        for each in new:
-            self.register.forget(each.spec.name)
-            if each.spec.enabled:
-                self.register.bound[each.spec.name] = replace(each.bound, spec=each.spec)
-            else:
-                await each.bound.close()
-        return [*told, *(warning for each in new for warning in each.warnings)]
+            return bound, {}, [f"{spec.name}: {error}; it is asked all the same"]
 
     def _unshared(self, some: Iterable[Auth]) -> list[Auth]:
         """Return those that no store which is described still names."""
@@ -257,7 +170,7 @@ class StoreChanges:
 
     async def enable(self, name: str, *, on: bool) -> StoreChange:
         """Ask a store from now on, or no more; raises `NotFound`, `Refused`, `StoreDown`."""
-        register, draft = self.register, await self.draft()
+        register, found = self.register, await self.read()
         spec = register.spec(name)
         if spec.type == LOCAL:
             word = "enabled" if on else "disabled"
@@ -267,8 +180,7 @@ class StoreChanges:
             with _saying(f"cannot enable {name}"):
                 bound = await self.binder.bind(spec)
         try:
-            draft.change(spec, {"enabled": on})
-            await self.follow(draft)
+            kept = await self._follow([(spec, {"enabled": on})], found.entries)
         except BaseException:
             if bound is not None:
                 await bound.close()
@@ -278,44 +190,44 @@ class StoreChanges:
         elif not on:
             register.let_go(name)
         register.unbindable.pop(name, None)
-        return self._told(name, draft)
+        return self._told(name, lasts=KEPT if kept else RESTART)
 
     async def tune(self, name: str, *, weight: float | None, floor: float | None) -> StoreChange:
         """Let a store count otherwise; raises `BadInput`, `NotFound`, `Refused`."""
-        draft = await self.draft()
+        found = await self.read()
         given = {"weight": weight, "floor": floor}
-        self._tune(draft, name, {key: each for key, each in given.items() if each is not None})
-        await self.follow(draft)
-        return self._told(name, draft)
+        how = {key: each for key, each in given.items() if each is not None}
+        kept = await self._follow([self._tuned(name, how)], found.entries)
+        return self._told(name, lasts=KEPT if kept else RESTART)
 
     async def configure(self, changes: Mapping[str, Any]) -> StoreChange:
         """Turn knobs, and what stores count; raises `BadInput`, `NotFound`, `Refused`."""
         given = {name: value for name, value in changes.items() if name != STORES}
         knobs = schema.change_knobs(self.register.knobs, given)
         stores = _overrides(changes.get(STORES, []))
-        draft = await self.draft()
-        for name, how in stores:
-            self._tune(draft, name, how)
-        await self.follow(draft)
+        found = await self.read()
+        tuned = [self._tuned(name, how) for name, how in stores]
+        kept = await self._follow(tuned, found.entries)
         self.register.turn(knobs, {})
         told = [{"name": name, **how} for name, how in stores]
         changed = {**given, STORES: told} if STORES in changes else given
-        lasts = RESTART if given else draft.lasts
-        return StoreChange({"changed": changed, "lasts": lasts, "kept": sorted(draft.kept)})
+        is_kept = not given and all(spec.managed for spec, _ in tuned)
+        lasts = KEPT if is_kept else RESTART
+        return StoreChange({"changed": changed, "lasts": lasts, "kept": kept})
 
-    def _tune(self, draft: StoreDraft, name: str, how: Mapping[str, Any]) -> None:
-        """Put into a draft what a store is to count; raises as `tune` does."""
+    def _tuned(self, name: str, how: Mapping[str, Any]) -> tuple[StoreSpec, dict[str, Any]]:
+        """Return a store, and what it is to count; raises as `tune` does."""
         spec = self.register.spec(name)
         if spec.type == LOCAL and "floor" in how:
             raise Refused(
                 f"{name} has no floor: what is kept here is ranked by one search; give it a weight"
             )
-        draft.change(spec, schema.check_weights(name, how))
+        return spec, schema.check_weights(name, how)
 
-    def _told(self, name: str, draft: StoreDraft) -> StoreChange:
-        """Return what a store is now."""
+    def _told(self, name: str, *, lasts: str) -> StoreChange:
+        """Return what a store is now, and how long that counts."""
         row = self.register.row(self.register.spec(name))
-        return StoreChange({"store": row, "lasts": draft.lasts})
+        return StoreChange({"store": row, "lasts": lasts})
 
     async def read(self) -> Overlaid:
         """Read what the overlay holds now: a person may have repaired it by hand.
@@ -348,17 +260,27 @@ class StoreChanges:
         aside = await asyncio.to_thread(self._file.write, entries)
         return [] if aside is None else [f"what was there before is kept as {aside}"]
 
-    async def draft(self) -> StoreDraft:
-        """Return a change that begins with what the overlay holds now."""
-        return StoreDraft((await self.read()).entries)
+    async def _follow(
+        self, changes: Iterable[tuple[StoreSpec, dict[str, Any]]], entries: tuple[object, ...]
+    ) -> list[str]:
+        """Let stores be otherwise; return those of the overlay, for which that is for good.
 
-    async def follow(self, draft: StoreDraft) -> None:
-        """Let a draft count: what is kept is written first. Raises as `write` does."""
+        What is kept is written first, behind `entries` of before. Raises as `write` does.
+        """
         register = self.register
-        if draft.kept:
-            await self.write(draft.entries)
-        register.managed = tuple(draft.kept.get(each.name, each) for each in register.managed)
-        register.turn(register.knobs, draft.tuned)
+        kept: dict[str, StoreSpec] = {}
+        tuned: dict[str, dict[str, Any]] = {}
+        for spec, how in changes:
+            if spec.managed:
+                kept[spec.name] = replace(kept.get(spec.name, spec), **how)
+                entries = registry.put_entry(entries, kept[spec.name])
+            else:
+                tuned[spec.name] = {**tuned.get(spec.name, {}), **how}
+        if kept:
+            await self.write(entries)
+        register.managed = tuple(kept.get(each.name, each) for each in register.managed)
+        register.turn(register.knobs, tuned)
+        return sorted(kept)
 
     async def bring(self) -> bool:
         """Let all that is enabled be asked; return whether another try may bring more.

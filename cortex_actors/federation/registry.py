@@ -386,10 +386,6 @@ def _name(entry: object) -> str:
     return name if isinstance(name, str) else ""
 
 
-#: How long a change counts: for good, or until the daemon restarts.
-KEPT, RESTART = "kept", "restart"
-
-
 @dataclass(frozen=True, slots=True)
 class StoreChange:
     """What came of a change: the answer, and which stores there are now or are no more."""
@@ -397,32 +393,3 @@ class StoreChange:
     answer: dict[str, Any]
     added: tuple[str, ...] = ()
     removed: tuple[str, ...] = ()
-
-
-@dataclass(slots=True)
-class StoreDraft:
-    """A change that is not visible yet.
-
-    Attributes:
-        entries: what the overlay is to hold.
-        kept: stores of the overlay as they are to be.
-        tuned: name -> what is to count otherwise of a store of the settings, or what is kept here.
-
-    """
-
-    entries: tuple[object, ...]
-    kept: dict[str, StoreSpec] = field(default_factory=dict)
-    tuned: dict[str, dict[str, Any]] = field(default_factory=dict)
-
-    def change(self, spec: StoreSpec, how: dict[str, Any]) -> None:
-        """Let a store be otherwise: for good, if it is one of the overlay's."""
-        if not spec.managed:
-            self.tuned[spec.name] = {**self.tuned.get(spec.name, {}), **how}
-            return
-        self.kept[spec.name] = replace(self.kept.get(spec.name, spec), **how)
-        self.entries = put_entry(self.entries, self.kept[spec.name])
-
-    @property
-    def lasts(self) -> str:
-        """How long it counts: only as long as the shortest of it."""
-        return RESTART if self.tuned else KEPT

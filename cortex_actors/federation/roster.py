@@ -200,16 +200,6 @@ class Roster(AsyncioActor):
         return {**done.answer, "active": self._changes.register.active()}
 
     @deferred
-    async def foresee(self, text: str, *, may_replace: bool) -> dict[str, Any]:
-        """Return what `StoreChanges.take_in` would do now; nothing is changed."""
-        await self._ready.wait()
-        async with self._turn:
-            try:
-                return await self._changes.foresee(text, may_replace=may_replace)
-            finally:
-                self._swap()
-
-    @deferred
     async def ping(self, name: str | None) -> dict[str, Any]:
         """Ask a store, or all that are enabled, whether it is there; raises `NotFound`."""
         await self._ready.wait()

@@ -86,7 +86,6 @@ DOORS: dict[str, tuple[str, ...]] = {
     "truststore": ("cortex_actors/endpoint/", "cortex_actors/storage/index/chroma.py"),
     "keyring": ("cortex_actors/federation/credentials.py",),
     "tomlkit": ("cortex_actors/files/clients.py",),
-    "yaml": ("cortex_actors/federation/callosum.py",),
     "mcp": (
         "cortex_actors/federation/adapters/mcp",
         "cortex_actors/gateways/mcp",

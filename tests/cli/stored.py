@@ -119,11 +119,4 @@ ANSWERS: dict[str, dict[str, Any]] = {
             }
         ]
     },
-    "import_stores": {
-        "added": ["memory"],
-        "replaced": ["notes"],
-        "skipped": [{"name": "team", "reason": "there is no type 'weaviate'"}],
-        "changed": {"k": 30},
-        "warnings": ["the token of memory is kept in runtime-stores.json"],
-    },
 }

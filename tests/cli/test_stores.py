@@ -167,7 +167,6 @@ class TestAsking:
             ("add a b c --weight -1", 64, "weight"),
             ("tune a --floor 2", 64, "floor"),
             ("add a b", 64, "URL"),
-            ("import /gone/callosum.yaml", 66, "there is no such file"),
             ("sing", 64, "sing"),
         ],
     )

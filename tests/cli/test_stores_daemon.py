@@ -202,22 +202,6 @@ class TestStores:
         assert "rrf_pct" == knobs["fusion_mode"]["live"]
         run.daemon.call("configure", changes={"k": 60, "fusion_mode": "rrf"})
 
-    def test_import(self, run: Run, url: str, tmp_path: Path) -> None:
-        """A Callosum's file brings its stores; what cannot be asked is left out with why."""
-        path = tmp_path / "callosum.yaml"
-        path.write_text(
-            "federation:\n  stores:\n"
-            f"    - {{name: memory, type: seren_memory, url: '{url}', bearer_token: {TOKEN}}}\n"
-            f"    - {{name: odd, type: weaviate, url: '{url}'}}\n"
-            "    - {name: evil, type: seren_memory, url: 'http://169.254.169.254/'}\n"
-        )
-        found = run.told("stores", "import", str(path))
-
-        assert ["memory"] == found["added"]
-        assert ["odd", "evil"] == [each["name"] for each in found["skipped"]]
-        assert [True] == [each["ok"] for each in run.told("stores", "ping", "memory")["stores"]]
-        assert TOKEN not in run.files()
-
     @pytest.mark.parametrize(
         ("words", "code", "text"),
         [

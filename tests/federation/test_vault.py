@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.errors import BadInput, StoreDown, StoreUnusable
 from cortex_actors.federation.credentials import AT_ONCE, TokenPlace, Vault, open_keyring
-from cortex_actors.federation.store import Auth
+from cortex_actors.federation.store import Auth, StoreSpec
 from cortex_actors.testing import PATIENCE, eventually
 from tests.federation.ringing import TOKEN, Ring
 
@@ -179,3 +179,10 @@ class TestSystem:
     def test_without_one(self) -> None:
         """Where keyring's library finds none that answers there is none."""
         assert open_keyring() is None
+
+
+def test_representation() -> None:
+    """No representation of a store shows its token."""
+    spec = StoreSpec("a", "peer", "http://127.0.0.1:1", auth=Auth(token="s3cret-value"))
+
+    assert "s3cret" not in repr(spec)

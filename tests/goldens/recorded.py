@@ -360,7 +360,6 @@ def _resolutions(atlas: str) -> list[Call]:
     """Return the end of the script: what writes into files, and what changes stores."""
     store = {"name": "notes", "type": "seren_memory", "url": "http://127.0.0.1:9"}
     return [
-        ("import_stores", {"text": "federation:\n  stores: []\n"}),
         ("configure", {"changes": {"n_results": 5}}),
         ("resolve", {"path": atlas, "dry_run": True}),
         ("resolve", {"path": atlas}),

@@ -53,7 +53,6 @@ _LONGEST_TOKEN = 16_384
     "ping notes",
     "tune notes --weight 0.5",
     "configure fusion_mode=rrf_pct",
-    "import seren-corpus-callosum.yaml",
     asks="stores.list",
     about="See and change which stores a recall asks beside what is known here.",
     is_group=True,
