@@ -131,12 +131,14 @@ class TestOrder:
 
 class TestNames:
     def test_beginning(self, tables: Tables) -> None:
-        """A principle is known by the beginning of its id; what begins none says where they are."""
+        """Four characters of an id are enough; less, and what begins none, says what to do."""
         tables.write(_filled)
         for name in (TABS.id, TABS.id[:12], TABS.id[4:12]):
             assert TABS.id == tables.read(partial(find, kind=Named.PRINCIPLE, name=name))
         with pytest.raises(NotFound, match="cortex principles --status all"):
             tables.read(partial(find, kind=Named.PRINCIPLE, name="pri_zz"))
+        with pytest.raises(BadInput, match="too short"):
+            tables.read(partial(find, kind=Named.PRINCIPLE, name=TABS.id[:7]))
         twins = [f"pri_{'0' * 19}{last}" for last in "ab"]
         for each in twins:
             digest = each.removeprefix("pri_") + "0" * 44

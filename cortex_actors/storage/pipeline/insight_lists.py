@@ -238,6 +238,9 @@ def _grouped(project_id: str | None, path: str | None) -> sa.Select[Any]:
 #: Ids that an error names where the beginning of one means several.
 MOST = 4
 
+#: Characters behind the prefix that mean an id: fewer are a slip more often than a choice.
+LEAST = 4
+
 
 class Named(StrEnum):
     """What can be asked for by an id, with what that begins with."""
@@ -248,16 +251,24 @@ class Named(StrEnum):
     PRINCIPLE = "pri_"
 
 
-#: The ids of each, what it is called, and where all of them are listed.
+#: The ids of each, what it is called, and where one is found.
 _WHAT = {
-    Named.INSIGHT: (insights.c.id, "insight", "cortex insights --status all"),
-    Named.CLUSTER: (clusters.c.id, "cluster", "cortex insights --explain ID"),
+    Named.INSIGHT: (insights.c.id, "insight", "list them with: cortex insights --status all"),
+    Named.CLUSTER: (
+        clusters.c.id,
+        "cluster",
+        "an insight's is shown by: cortex insights --explain ID",
+    ),
     Named.CONTRADICTION: (
         contradictions.c.id,
         "contradiction",
-        "cortex contradictions --status all",
+        "list them with: cortex contradictions --status all",
     ),
-    Named.PRINCIPLE: (principles.c.id, "principle", "cortex principles --status all"),
+    Named.PRINCIPLE: (
+        principles.c.id,
+        "principle",
+        "list them with: cortex principles --status all",
+    ),
 }
 
 
@@ -273,9 +284,13 @@ def find(connection: sa.Connection, kind: Named, name: str) -> str:
     )
     found: list[str] = list(connection.execute(query.limit(MOST)).scalars())
     if not found or wanted == kind:
-        raise NotFound(f"no {what} is called {name or 'nothing'!r}; list them with: {where}")
+        raise NotFound(f"no {what} is called {name or 'nothing'!r}; {where}")
     if len(found) > 1 and wanted != found[0]:
         raise BadInput(f"{name} means several {what}s: {', '.join(found)}; give more of the id")
+    if len(wanted) < len(kind) + LEAST and wanted != found[0]:
+        raise BadInput(
+            f"{name} is too short for the id of one {what}; give {LEAST} characters of it"
+        )
     return found[0]
 
 
