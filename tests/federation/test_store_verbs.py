@@ -111,7 +111,7 @@ class TestAgents:
         desk = FrontDesk(partial_call())
         verbs: Any = {name: getattr(desk, name) for name in names}
 
-        assert 11 == len(names)
+        assert 10 == len(names)
         for name in names:
             with pytest.raises(NotYours, match=f"{name} is not for agents"):
                 bind_verb(verbs, Request(1, name, {}), Caller("AZOTH"))

@@ -385,8 +385,7 @@ class Vectors(AsyncioActor):
             _require_known(each)
         life = self._keeper.ready()
         if model not in (None, self._model):
-            message = f"the index holds vectors of {self._model}, the question is one of {model}"
-            raise IndexDown(message)
+            raise IndexDown(f"the index holds vectors of {self._model}, not of {model}")
         params = {"collections": collections, "dimension": vector.shape[-1], "limit": limit}
         asking = asyncio.ensure_future(life.ask("query", params, vector.tobytes()))
         # Not cancelled when no caller waits any more: how it ends says something of the child.

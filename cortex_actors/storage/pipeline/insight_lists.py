@@ -251,31 +251,19 @@ class Named(StrEnum):
     PRINCIPLE = "pri_"
 
 
-#: The ids of each, what it is called, and where one is found.
+#: The ids of each, what it is called, and where all of them are listed.
 _WHAT = {
-    Named.INSIGHT: (insights.c.id, "insight", "list them with: cortex insights --status all"),
-    Named.CLUSTER: (
-        clusters.c.id,
-        "cluster",
-        "an insight's is shown by: cortex insights --explain ID",
-    ),
-    Named.CONTRADICTION: (
-        contradictions.c.id,
-        "contradiction",
-        "list them with: cortex contradictions --status all",
-    ),
-    Named.PRINCIPLE: (
-        principles.c.id,
-        "principle",
-        "list them with: cortex principles --status all",
-    ),
+    Named.INSIGHT: (insights.c.id, "insight", "insights --status all"),
+    Named.CLUSTER: (clusters.c.id, "cluster", "insights --explain ID"),
+    Named.CONTRADICTION: (contradictions.c.id, "contradiction", "contradictions --status all"),
+    Named.PRINCIPLE: (principles.c.id, "principle", "principles --status all"),
 }
 
 
 def find(connection: sa.Connection, kind: Named, name: str) -> str:
     """Return the id that a name means: the id, or its beginning with or without the prefix.
 
-    Raises `NotFound`, and `BadInput` for a name that means several.
+    Raises `NotFound`, and `BadInput` for a name that means several or is too short.
     """
     wanted = kind + name.strip().lower().removeprefix(kind)
     column, what, where = _WHAT[kind]
@@ -284,7 +272,7 @@ def find(connection: sa.Connection, kind: Named, name: str) -> str:
     )
     found: list[str] = list(connection.execute(query.limit(MOST)).scalars())
     if not found or wanted == kind:
-        raise NotFound(f"no {what} is called {name or 'nothing'!r}; {where}")
+        raise NotFound(f"no {what} is called {name or 'nothing'!r}; list them with: cortex {where}")
     if len(found) > 1 and wanted != found[0]:
         raise BadInput(f"{name} means several {what}s: {', '.join(found)}; give more of the id")
     if len(wanted) < len(kind) + LEAST and wanted != found[0]:
