@@ -33,7 +33,7 @@ REFUSED = {
     *("daemon.reload doctor doctor.round-trip debug.crash debug.actor").split(),
     *("agents.token agents.revoke-token agents.seed projects.follow-own").split(),
     *("stores.add stores.remove stores.enable stores.disable stores.tune").split(),
-    *("stores.configure stores.import").split(),
+    "stores.configure",
     *("model.migrate model.cancel model.prepare model.prune").split(),
     # For other programs; `recall` has what they tell, and more.
     *("peers.recall peers.memories peers.topics peers.facts peers.counts").split(),
