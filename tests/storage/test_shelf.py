@@ -131,7 +131,7 @@ class TestOrder:
 
 class TestNames:
     def test_beginning(self, tables: Tables) -> None:
-        """Four characters of an id are enough; less, and what begins none, says what to do."""
+        """A principle is known by the beginning of its id; what begins none says where they are."""
         tables.write(_filled)
         for name in (TABS.id, TABS.id[:12], TABS.id[4:12]):
             assert TABS.id == tables.read(partial(find, kind=Named.PRINCIPLE, name=name))
