@@ -355,7 +355,7 @@ _KINDS: Final = {1: "<f4", 2: "u1", 3: "i1"}
 #: Rows that are floats at once: 6 MB at 384 numbers, whatever the table's size.
 _BLOCK: Final = 4_096
 
-#: Words and texts whose pieces are remembered: together 20 MB.
+#: Words (19 MB) and texts (some 10 MB) whose pieces are remembered.
 _WORDS, _TEXTS = 100_000, 10_000
 
 _LETTERS = re.compile(r"\w+")

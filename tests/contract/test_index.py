@@ -81,8 +81,8 @@ class TestContents:
         async with kind.home() as store:
             async with running(store, **kind.settings) as branch:
                 await branch.ready()
-                near = await branch.query(INSIGHTS, unit(1, 0, 0), 2)
-                nothing = await branch.query("cortex_village", unit(1, 0, 0), 2)
+                both = await branch.search([INSIGHTS, "cortex_village"], unit(1, 0, 0), 2)
+                near, nothing = both[INSIGHTS], both["cortex_village"]
                 await branch.drop("cortex_village", ["nobody"])
                 await store.says(HERE, "xy", "y", "z")
                 await branch.ready()

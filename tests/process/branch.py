@@ -64,7 +64,7 @@ class Branch:
         self._spawn = spawn
         self._settings = store.settings.model_copy(update={"index_ms": 0, **settings})
         names = store.names
-        self._query = partial(
+        self.search = partial(
             NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.query
         )
         self.put = partial(NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.put)
@@ -121,7 +121,7 @@ class Branch:
         self, collection: str, vector: Matrix, limit: int, **model: str
     ) -> list[tuple[str, float]]:
         """Return what the index has nearest of one collection."""
-        found: dict[str, list[tuple[str, float]]] = await self._query(
+        found: dict[str, list[tuple[str, float]]] = await self.search(
             [collection], vector, limit, **model
         )
         return found[collection]

@@ -12,9 +12,8 @@ Facts for other programs: principles and statements under the keys by which one 
 A statement that has become a principle is given as that: it holds in every project. Where several
 say nearly the same, or one has two places, it is given once.
 
-The verbs about the stores that a recall asks: which there are, how they do, what each counts.
-
-All of them are the owner's. No answer holds a token: where one lies is all that is ever told.
+The operations on the stores that a recall asks: which there are, how they do, what each counts.
+These are the owner's alone. No answer holds a token; it says where one lies.
 """
 
 from __future__ import annotations
@@ -414,9 +413,8 @@ async def add_store(
 async def remove_store(call: Call, name: str) -> dict[str, Any]:
     """Remove a store, and forget its token; a store of cortex.toml is removed there, or disabled.
 
-    Of two stores of one name, that of cortex.toml stays, and the other one, which is not asked
-    anyhow, goes: `shadowed`
-    says so. Raises `NotFound`, and `Refused` for a store that is in the settings alone.
+    Of two stores of one name that of cortex.toml stays. The other one, which is never asked, goes:
+    `shadowed` says so. Raises `NotFound`, and `Refused` for a store that is in the settings alone.
     """
     return await _changed(call, lambda stores: stores.remove(name))
 
