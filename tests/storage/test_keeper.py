@@ -29,7 +29,6 @@ class TestDeaths:
     async def test_hundred_by_questions(self, store: Store) -> None:
         """A hundred deaths, by a question each, restart nobody; every question is answered."""
         async with world(store) as here:
-            here.shelf.deadly = {"query"}
             for number in range(100):
                 await here.branch.ready()
                 here.shelf.deadly = {"query"}
