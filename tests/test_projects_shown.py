@@ -115,7 +115,8 @@ class TestRepositories:
 class TestFigures:
     def test_labels(self) -> None:
         """Shipped labels are digests, kinds and words that are known: no quotations."""
-        shown = ["hash", "kind", "label", "reader"], KINDS, {projects.RIGHT, projects.WRONG}
+        kinds_read = {*KINDS, "agreement"}
+        shown = ["hash", "kind", "label", "reader"], kinds_read, {projects.RIGHT, projects.WRONG}
         read = ["hash", "kind", "label", "sure", "reader", "cosine", "place_a", "place_b"]
         for path in projects.LABELS.glob("*.tsv"):
             names, kinds, labels = (read, {"pair"}, READ) if path.name == PAIRS else shown

@@ -23,7 +23,7 @@ from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Re
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules import clustering
 from cortex_actors.rules.clustering import Cluster, Pair, make_pair
-from cortex_actors.rules.promotion import agrees
+from cortex_actors.rules.proposals import score_agreement
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import contradictions, insight_evidence, insights, verdicts
 from cortex_actors.storage.pipeline.contradictions import Contradiction, Mark, id_of
@@ -445,7 +445,7 @@ class Neighbourhood:
         if word.relation is not Relation.SAME:
             self.agreeing.pop(edge, None)
         elif said.relation is Relation.SAME and score is not None and _may_agree(left, right):
-            self.agreeing[edge] = score
+            self.agreeing[edge] = 1.0
 
     def waiting(self) -> list[Pair]:
         """Return the open pairs in the order in which a model is asked about them.
@@ -492,8 +492,12 @@ class Neighbourhood:
         if score is None:
             return
         left, right = self.texts[one], self.texts[other]
-        if _may_agree(left, right) and agrees(left.content, right.content, cosine=score):
-            self.agreeing[edge] = score
+        if _may_agree(left, right):
+            likeness = score_agreement(
+                left.claim, right.claim, cosine=score, lexicon=self.relations.lexicon
+            )
+            if likeness is not None:
+                self.agreeing[edge] = likeness
         if self.relations.is_edge(left, score):
             self.near.setdefault(one, {})[other] = score
             self.near.setdefault(other, {})[one] = score

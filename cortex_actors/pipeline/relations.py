@@ -259,7 +259,7 @@ def _of_sections(left: SpokenText, right: SpokenText, cosine: float | None) -> J
 log = logging.getLogger("cortex.reconciler")
 
 #: Which form of comparing this is: another number has everything compared again after an update.
-FORM = 4
+FORM = 5
 
 
 class Ruling:

@@ -138,21 +138,6 @@ class PromotionStanding:
 #: What automatic promotion asks for when nothing else is configured.
 DEFAULTS = PromotionThresholds()
 
-#: Cosine from which on two rules of two projects are about one thing, so that one of them is worth
-#: offering: of what two portfolios of six real projects offer from here on 10 of 11 are wanted,
-#: from 0.55 on it is half.
-AGREEING = 0.62
-
-_DENIES = re.compile(r"(?i)\b(?:never|no|not|nor|avoid|without|cannot|\w+n['\u2019]t)\b")
-
-
-def agrees(one: str, other: str, *, cosine: float) -> bool:
-    """Tell whether two rules that do not contradict each other may be offered as one.
-
-    One forbids and the other does not: these are two rules, however near they are.
-    """
-    return cosine >= AGREEING and (_DENIES.search(one) is None) == (_DENIES.search(other) is None)
-
 
 def unmet(
     insight: Insight,

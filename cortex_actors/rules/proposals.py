@@ -1,5 +1,7 @@
 """What is worth asking about two statements: near duplicates and possible contradictions. Pure.
 
+Whether rules of two projects say nearly the same, so that one of them is worth offering to all.
+
 A small score (logistic regression, `tables/proposals.toml`) orders pairs and proposes them. It
 decides nothing: what is proposed has no effect until a person or a model has answered.
 """
@@ -72,6 +74,13 @@ _CONTAINED: Final = 0.2
 #: Features of which none of 152 duplicates has one.
 _CLASHES: Final = ("numbers", "measures", "choices")
 
+#: Cosine, and score as a duplicate, from which on rules of two projects are worth offering as one.
+#: A model alone is near on topics ("Error handling: ...") and on all that is Chinese: of 320 pairs
+#: of 102 public repositories above this cosine 39 % agree, of those above this score 55 %, above
+#: 0.7 81 %. What is offered is the better text of a pair: 75 of 91 in one home of all 102.
+_NEAR: Final = 0.62
+_AGREEING: Final = 0.3
+
 #: Senses of a word that a statement is against, and the share of words of which it is much.
 _AGAINST: Final = frozenset({Sense.AGAINST, Sense.BARRED})
 _HALF: Final = 0.5
@@ -122,9 +131,25 @@ def propose(
             points = counted[model.kind]
             most = sorted(points, key=lambda name: (-points[name], name))[:2]
             reasons = filter(None, (why, *(found[e].words for e in most if points[e] > 0)))
-            score = 1 / (1 + math.exp(-logits[kind]))
-            return Proposal(kind, score, "; ".join(dict.fromkeys(reasons)))
+            return Proposal(kind, _probability(logits[kind]), "; ".join(dict.fromkeys(reasons)))
     return None
+
+
+def score_agreement(
+    left: Claim, right: Claim, *, cosine: float, lexicon: Lexicon | None = None
+) -> float | None:
+    """Return how alike rules of two projects are, 0 to 1; None where they are not offered as one.
+
+    One denies and the other does not: these are two rules, however near they are.
+    """
+    tables = lexicon or standard()
+    if cosine < _NEAR or read(left, tables).denying is not read(right, tables).denying:
+        return None
+    found = compute_features(left, right, cosine=cosine, lexicon=tables)
+    duplicate, _ = _models()
+    points = sum(each * found[name].value for name, each in duplicate.weights.items())
+    score = _probability(duplicate.intercept + points)
+    return score if score >= _AGREEING else None
 
 
 def compute_features(
@@ -302,6 +327,10 @@ def _models() -> tuple[_Model, ...]:
         for kind in ProposalKind
         for each in (made[kind.value],)
     )
+
+
+def _probability(logit: float) -> float:
+    return 1 / (1 + math.exp(-logit))
 
 
 def _odds(score: float) -> float:

@@ -12,7 +12,6 @@ from cortex_actors.rules.promotion import (
     PromotionStanding,
     PromotionThresholds,
     Requirement,
-    agrees,
     awaits_person,
     combine_decisions,
     is_offered,
@@ -194,15 +193,3 @@ class TestOffered:
 
         assert [Need.NO_DIFFERENCE] == [each.need for each in unmet(RIPE, differs, now=NOW)]
         assert not unmet(RIPE, replace(differs, decision=Decision.APPROVED), now=NOW)
-
-    @pytest.mark.parametrize(
-        ("other", "cosine", "near"),
-        [
-            ("Write tests for what is new.", 0.62, True),
-            ("Write tests for what is new.", 0.61, False),
-            ("Never write tests for what is new.", 0.9, False),
-        ],
-    )
-    def test_near(self, other: str, *, cosine: float, near: bool) -> None:
-        """Two rules are offered as one when they are near and both or neither forbid something."""
-        assert near is agrees("Add tests for new features.", other, cosine=cosine)

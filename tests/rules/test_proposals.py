@@ -15,7 +15,13 @@ from benchmarks.projects import LABELS
 from benchmarks.repositories import is_quiet, rows
 from cortex_actors.domain.insight import Claim
 from cortex_actors.rules.contradiction import judge
-from cortex_actors.rules.proposals import Proposal, ProposalKind, compute_features, propose
+from cortex_actors.rules.proposals import (
+    Proposal,
+    ProposalKind,
+    compute_features,
+    propose,
+    score_agreement,
+)
 from cortex_actors.text.lexicon import table
 
 #: Statements with their headings, each of which meets each other one.
@@ -34,6 +40,35 @@ SOME = [
 def proposed(left: str, right: str, *, cosine: float, under: tuple[str, str]) -> Proposal | None:
     """Ask about two texts under two headings."""
     return propose(Claim(left, under[0]), Claim(right, under[1]), cosine=cosine)
+
+
+class TestAgreement:
+    @pytest.mark.parametrize(
+        ("other", "cosine", "near"),
+        [
+            ("Write tests for what is new.", 0.62, True),
+            ("Write tests for what is new.", 0.61, False),
+            ("Never write tests for what is new.", 0.9, False),
+            ("Every endpoint has a limit of its own.", 0.75, False),
+            ("新功能必须有测试", 0.8, False),
+        ],
+    )
+    def test_near(self, other: str, *, cosine: float, near: bool) -> None:
+        """Two rules are offered as one when they are near and both or neither forbid something."""
+        score = score_agreement(Claim("Add tests for new features."), Claim(other), cosine=cosine)
+
+        assert near is (score is not None)
+
+    def test_order(self) -> None:
+        """Words in common count beside the cosine, whichever text comes first."""
+        one = Claim("Handle errors at every level.")
+        alike = Claim("Errors are handled at every level of the stack.")
+        topic = Claim("Error handling: prefer typed errors.")
+        scores = [score_agreement(*two, cosine=0.68) or 0 for two in permutations((one, alike))]
+        less = score_agreement(one, topic, cosine=0.68)
+
+        assert less is not None
+        assert scores[0] == scores[1] > less
 
 
 class TestPropose:

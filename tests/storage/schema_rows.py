@@ -48,7 +48,7 @@ ROWS: Mapping[str, Sequence[Mapping[str, object]]] = {
     "observations": [{"source_id": 1, "file_hash": "r1", "at": 1}],
     "said_since": [{"said_id": INSIGHTS[0], "project_id": "prj_a", "at": 1}],
     "scans": [{"project_id": "prj_a", "day": 0, "at": 1}],
-    "agreements": [{"left_id": INSIGHTS[0], "right_id": INSIGHTS[1], "cosine": 0.7}],
+    "agreements": [{"left_id": INSIGHTS[0], "right_id": INSIGHTS[1], "score": 0.7}],
     "insight_slots": [{"slot": "package-manager", "insight_id": INSIGHTS[0]}],
     "alerts": [
         {"kind": "secret", "project_id": "prj_a", "path": "/atlas/CLAUDE.md", "fragment_id": "f"}

@@ -169,7 +169,7 @@ def parse_stamp(text: str) -> int | None:
 
 
 #: What `PRAGMA user_version` holds when this code and the ledger agree.
-SCHEMA_VERSION = 12
+SCHEMA_VERSION = 13
 
 #: The oldest schema that migrations lead from: the baseline.
 OLDEST_SCHEMA = 7

@@ -244,14 +244,14 @@ def replace_agreements(
 ) -> None:
     """Let those insights agree with these others and no more; the lesser id comes first."""
     execute_for(connection, _FORGET_AGREEMENTS, ids)
-    rows = ({"left_id": a, "right_id": b, "cosine": found[a, b]} for a, b in sorted(found))
+    rows = ({"left_id": a, "right_id": b, "score": found[a, b]} for a, b in sorted(found))
     put_rows(connection, agreements, rows)
 
 
 def list_agreements(connection: Connection) -> list[tuple[str, str]]:
-    """Return the rules of two projects that are near each other, the nearest first."""
+    """Return the rules of two projects that say nearly the same, the most alike first."""
     query = select(agreements.c.left_id, agreements.c.right_id)
-    order = agreements.c.cosine.desc(), agreements.c.left_id, agreements.c.right_id
+    order = agreements.c.score.desc(), agreements.c.left_id, agreements.c.right_id
     return [(left, right) for left, right in connection.execute(query.order_by(*order))]
 
 

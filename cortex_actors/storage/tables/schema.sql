@@ -130,7 +130,7 @@ CREATE TABLE scans (
 CREATE TABLE agreements (
     left_id TEXT NOT NULL,
     right_id TEXT NOT NULL,
-    cosine REAL NOT NULL,
+    score REAL NOT NULL,
     PRIMARY KEY (left_id, right_id),
     CONSTRAINT left_is_the_lesser CHECK (left_id < right_id),
     FOREIGN KEY (left_id) REFERENCES insights (id),

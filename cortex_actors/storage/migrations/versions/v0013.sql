@@ -1,0 +1,1 @@
+ALTER TABLE agreements RENAME COLUMN cosine TO score;
