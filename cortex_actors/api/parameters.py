@@ -225,7 +225,7 @@ _MEANINGS = {
     "principle": _id("The id of a principle, or the beginning of it.", complete="principles"),
     "priority": Parameter("How urgent it is.", words=Priority),
     "project": _project("A project's name, id or folder."),
-    "remember,post,leave_crumb,import_crumb.project": _project(
+    "remember,post,leave_crumb.project": _project(
         "The project it belongs to (default: that of your folder)."
     ),
     "recall,search,memories.project": _project("Only what belongs to this project."),

@@ -287,15 +287,6 @@ class Cortex:
         agent: str | None = None,
         here: str | None = "",
     ) -> dict[str, Any]: ...
-    def import_crumb(
-        self,
-        text: str,
-        agent: str | None = None,
-        *,
-        project: str | None = None,
-        redact: bool | None = False,
-        here: str | None = None,
-    ) -> dict[str, Any]: ...
     def import_from(self, path: Path | str, *, dry_run: bool = False) -> Imported: ...
     def import_memories(
         self,
@@ -1068,15 +1059,6 @@ class AsyncCortex:
         source: str | None = "",
         agent: str | None = None,
         here: str | None = "",
-    ) -> dict[str, Any]: ...
-    async def import_crumb(
-        self,
-        text: str,
-        agent: str | None = None,
-        *,
-        project: str | None = None,
-        redact: bool | None = False,
-        here: str | None = None,
     ) -> dict[str, Any]: ...
     async def import_from(self, path: Path | str, *, dry_run: bool = False) -> Imported: ...
     async def import_memories(

@@ -26,7 +26,7 @@ REFUSED = {
     *("triage.decide projects.scan projects.rescan insights.reconcile").split(),
     *("principles.organise daemon.run-job daemon.publish").split(),
     # What is gone for good, and what carries everything in or out.
-    *("memory.forget memory.export memory.import crumbs.import daemon.backup").split(),
+    *("memory.forget memory.export memory.import daemon.backup").split(),
     *("knowledge.ingest knowledge.remove knowledge.restore").split(),
     *("daemon.discard daemon.replay daemon.events daemon.event").split(),
     # The daemon itself.
