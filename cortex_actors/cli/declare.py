@@ -265,7 +265,7 @@ MOVED = {
             "projects": "remove scan revoke",
             "insights": "fragments reconcile history",
             "principles": "promotion links organise",
-            "contradictions": "judge calibrate",
+            "contradictions": "calibrate",
             "memory": "edit search knowledge export import",
             "agents": "post thread threads village convergence crumb",
         }.items()

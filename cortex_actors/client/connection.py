@@ -36,7 +36,7 @@ PATIENCE: Final[Mapping[str, float]] = {
     **dict.fromkeys(("resolve", "undo_resolution"), 600.0),
     "round_trip": 310.0,
     "calibrate": 300.0,
-    **dict.fromkeys(("import_memories", "ingest", "judge", "migrate"), LONG),
+    **dict.fromkeys(("import_memories", "ingest", "migrate"), LONG),
     **dict.fromkeys(("prepare_model", "reload", "scan"), LONG),
     **dict.fromkeys(("migration", "model", "remember", "run_job"), LOADING),
     **dict.fromkeys(("convergence", "insight", "knowledge_search", "recall", "search"), SLOW),

@@ -18,7 +18,6 @@ from cortex_actors import __version__
 from cortex_actors import topics as catalogue
 from cortex_actors.api import status as states
 from cortex_actors.api.memory.memory_health import JOB, accesses
-from cortex_actors.api.pipeline.contradictions import judge_state
 from cortex_actors.api.registry import SOON, Call, operation
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.factory import Doing, Info, report
@@ -26,6 +25,7 @@ from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.errors import BadInput, CortexError, Refused
 from cortex_actors.federation.roster import Roster
+from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.pipeline import selection
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import models
@@ -174,12 +174,18 @@ async def _aside(call: Call) -> tuple[dict[str, Any], ...]:
     """Return how those are who do something beside: migrator, judge, custodian and doors."""
     told: tuple[dict[str, Any], ...] = await asyncio.gather(
         states.read_guarded(moving_state(call)),
-        judge_state(call),
+        _judge_state(call),
         accesses(call),
         states.read_guarded(call.actors.roster.within(SOON).ask(Roster.described)),
         states.read_guarded(call.door()),
     )
     return told
+
+
+async def _judge_state(call: Call) -> dict[str, Any]:
+    """Return how the judge is; nothing without a model beyond the rules."""
+    judge = QuietJudge(call.actors.judge, call.settings().judging)
+    return await states.read_guarded(judge.describe()) if judge.is_there else {}
 
 
 def _uptime(call: Call) -> float:
