@@ -285,7 +285,6 @@ MOVED = {
     "embeddings migrate": "model migrate",
     "embeddings status": "model migration",
     "embeddings cancel": "model cancel",
-    "embeddings prune": "model prune",
 }
 
 

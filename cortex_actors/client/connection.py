@@ -32,7 +32,6 @@ TIMEOUT, SLOW, LOADING, LONG = 30.0, 60.0, 120.0, 125.0
 #: round trip has five steps of 30 s, and as many of one that goes before.
 PATIENCE: Final[Mapping[str, float]] = {
     **dict.fromkeys(("backup", "doctor"), 21_600.0),
-    "prune_vectors": 3_600.0,
     **dict.fromkeys(("resolve", "undo_resolution"), 600.0),
     "round_trip": 310.0,
     "calibrate": 300.0,

@@ -533,7 +533,6 @@ class Cortex:
         *,
         reason: str | None = None,
     ) -> dict[str, Any]: ...
-    def prune_vectors(self) -> dict[str, Any]: ...
     def publish(
         self,
         topic: str,
@@ -1310,7 +1309,6 @@ class AsyncCortex:
         *,
         reason: str | None = None,
     ) -> dict[str, Any]: ...
-    async def prune_vectors(self) -> dict[str, Any]: ...
     async def publish(
         self,
         topic: str,

@@ -72,7 +72,7 @@ class TestFailed:
         assert "waiting   no room" in lines({**found, "state": "waiting"})
 
 
-@pytest.mark.parametrize("verb", ["status", "cancel", "prune"])
+@pytest.mark.parametrize("verb", ["status", "cancel"])
 def test_no_ledger(
     tmp_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:

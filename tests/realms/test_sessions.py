@@ -34,7 +34,7 @@ REFUSED = {
     *("agents.token agents.revoke-token agents.seed projects.follow-own").split(),
     *("stores.add stores.remove stores.enable stores.disable stores.tune").split(),
     "stores.configure",
-    *("model.migrate model.cancel model.prepare model.prune").split(),
+    *("model.migrate model.cancel model.prepare").split(),
     # For other programs; `recall` has what they tell, and more.
     *("peers.recall peers.memories peers.topics peers.facts peers.counts").split(),
 }

@@ -251,15 +251,6 @@ async def cancel_migration(call: Call) -> dict[str, Any]:
     return {"cancelled": asdict(await call.actors.migrator.ask(Migrator.cancel))}
 
 
-@operation("model.prune", http="POST /model/prune")
-async def prune_vectors(call: Call) -> dict[str, Any]:
-    """Delete the vectors of models that neither answer nor come.
-
-    Returns how many of each.
-    """
-    return {"forgotten": await call.actors.migrator.within(None).ask(Migrator.prune)}
-
-
 @operation("model.prepare", http="POST /model/prepare")
 async def prepare_model(call: Call) -> dict[str, Any]:
     """Try once more to compile the model that answers, if that failed."""

@@ -79,16 +79,7 @@ def show_migration(found: Answer) -> None:
 def show_cancelled(found: Answer) -> None:
     """Print which migration was ended."""
     print(f"called off: {visible(found['cancelled']['model_id'])}; what it made is kept a week,")
-    print("and used if you begin again. Delete it now with: cortex model prune")
-
-
-@shows("model prune", "")
-def show_pruned(found: Answer) -> None:
-    """Print how many vectors of which models were deleted."""
-    for model, vectors in found["forgotten"].items():
-        print(f"{visible(model)}: {vectors} vectors deleted")
-    if not found["forgotten"]:
-        print("nothing to delete: there are vectors of the model that answers only")
+    print("and used if you begin again")
 
 
 def _absolute(name: str) -> str:
@@ -127,8 +118,7 @@ def _say_end(found: Answer, before: Answer | None) -> None:
         return
     print(f"{visible(active['model_id'])} answers now")
     if before is not None:
-        print(f"vectors of {visible(before['model_id'])} are kept a week, to go back quickly;")
-        print("delete them now with: cortex model prune")
+        print(f"vectors of {visible(before['model_id'])} are kept a week, to go back quickly")
 
 
 def _migration_lines(found: Answer) -> list[str]:
