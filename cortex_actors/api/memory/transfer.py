@@ -8,8 +8,6 @@ holds one group of records at a time, however large the file is.
 from __future__ import annotations
 
 import asyncio
-import os
-import stat
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -152,20 +150,19 @@ def read_records(path: str, *, answering: bool = False) -> Iterator[CarriedRecor
 
 def _opened(path: str) -> IO[str]:
     """Return a file that was opened. Raises `NotFound`, and `BadInput` for what is none."""
-    if not Path(path).is_absolute():
+    place = Path(path)
+    if not place.is_absolute():
         raise BadInput(f"cannot import {path}: give an absolute path")
     try:
-        # A pipe must not keep us waiting for its writer.
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+        # A pipe would keep us waiting for its writer.
+        if place.exists() and not place.is_file():
+            raise BadInput(f"cannot import {path}: it is no regular file")
+        return place.open(encoding="utf-8-sig", newline="\n")
     except (FileNotFoundError, NotADirectoryError) as error:
         raise NotFound(f"cannot import {path}: there is no such file") from error
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or str(error)
         raise BadInput(f"cannot import {path}: {why}") from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise BadInput(f"cannot import {path}: it is no regular file")
-    return os.fdopen(fd, encoding="utf-8-sig", newline="\n")
 
 
 def _version(found: object) -> str:
