@@ -1,4 +1,4 @@
-"""Importing a file in several steps, through the verbs."""
+"""Importing a file in several groups, through the verbs."""
 
 from __future__ import annotations
 
@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 async def desk(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[FrontDesk]:
-    """Give the verbs of a whole tree, in which each step takes in one record."""
-    monkeypatch.setattr(transfer, "LONG", 0.0)
+    """Give the verbs of a whole tree, in which each group has one record."""
     monkeypatch.setattr(transfer, "GROUP", 1)
     async with temporary_cortex() as tree:
         yield tree.cortex
@@ -45,17 +44,12 @@ def file(tmp_path: Path) -> Path:
 @pytest.mark.slow
 class TestSteps:
     async def test_to_the_end(self, desk: FrontDesk, file: Path) -> None:
-        """Each call says where the next one begins, and the last one ties up what answers what."""
-        skip: int | None = 0
-        steps = []
-        while skip is not None:
-            done = await desk.import_memories(str(file), skip=skip)
-            skip = done["next"]
-            steps.append(done["added"])
+        """What answers what is tied up, also where the answer comes before what it answers."""
+        done = await desk.import_memories(str(file))
         found = {each["content"]: each for each in (await desk.export())["records"]}
         listed = (await desk.memories())["memories"]
 
-        assert [{"private": 1}] * 3 == [step for step in steps if step]
+        assert {"private": 3} == done["added"]
         assert [found["Text 2."]["id"]] == found["Text 0."]["responding_to"]
         assert {"import"} == {each["trust"] for each in listed}
 
@@ -63,7 +57,7 @@ class TestSteps:
         """An agent exports what it may read; an unknown kind is refused."""
         await desk.import_memories(str(file))
 
-        assert 1 == len((await desk.export(caller=Caller("A")))["records"])
+        assert 3 == len((await desk.export(caller=Caller("A")))["records"])
         assert [] == (await desk.export(caller=Caller("B")))["records"]
         with pytest.raises(BadInput, match="there are memories, crumbs"):
             await desk.export("stars")

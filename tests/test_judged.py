@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.errors import BadInput, ConfigurationError
+from cortex_actors.domain.insight import Claim
+from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.storage.tables.columns import count_rows
 from cortex_actors.storage.tables.schema import verdicts
 from cortex_actors.testing import settled
@@ -184,54 +185,24 @@ def _texts(one: dict[str, Any], other: dict[str, Any]) -> frozenset[str]:
 
 
 class TestVerbs:
-    async def test_judge(self, tmp_home: Path) -> None:
-        """What rules and model say of two texts is told apart, and the rules' word is the last."""
-        async with chatting() as chat, judged_by(chat, tmp_home) as tree:
-            found = await tree.cortex.judge(FRIDAY, QUIET)
-            clear = await tree.cortex.judge("Indent with tabs.", "Indent with 4 spaces.")
-            with pytest.raises(BadInput, match="a text of nothing"):
-                await tree.cortex.judge(" ", QUIET)
-            with pytest.raises(BadInput, match="the limit is 8,000"):
-                await tree.cortex.judge("x" * 8_001, QUIET)
-
-        assert ["related", "contradiction", "contradiction"] == [
-            found[which]["relation"] for which in ("rules", "model", "judgement")
-        ]
-        assert ["contradiction", "same", "contradiction"] == [
-            clear[which]["relation"] for which in ("rules", "model", "judgement")
-        ]
-        assert 0.5 < found["cosine"] < 0.9
-
-    async def test_rules(self, tmp_home: Path) -> None:
-        """Own rules that cannot be read are said here, where one tries them."""
-        async with grown(tmp_home) as tree:
-            (tmp_home / "rules.toml").write_text("[")
-            with pytest.raises(ConfigurationError, match=r"rules\.toml"):
-                await tree.cortex.judge(FRIDAY, QUIET)
-
     async def test_status(self, tmp_home: Path) -> None:
         """A model that cannot be asked is a reason, and the rules go on alone."""
         async with chatting() as chat, judged_by(chat, tmp_home, breaker_failures=1) as tree:
             before = await tree.cortex.status()
             await chat.close()
-            found = await tree.cortex.judge(FRIDAY, QUIET)
+            judge = QuietJudge(tree.parts.actors.judge, tree.cortex.settings.judging)
+            found = await judge.compare([(Claim(FRIDAY), Claim(QUIET), None)])
             after = await tree.cortex.status()
             await chat.open()
 
         assert ["idle"] == [each["state"] for each in before["judge"]["layers"]]
-        assert ("related", None) == (found["judgement"]["relation"], found["model"])
+        assert [None] == found
         assert 1 == len([each for each in after["reasons"] if "the rules decide alone" in each])
 
     async def test_without(self, tmp_home: Path) -> None:
         """Without a model the rules decide, and nobody misses one."""
         async with grown(tmp_home) as tree:
-            found = await tree.cortex.judge(FRIDAY, QUIET)
             status = await tree.cortex.status()
 
-        assert ("related", None, {}) == (
-            found["judgement"]["relation"],
-            found["model"],
-            found["judge"],
-        )
         assert {} == status["judge"]
         assert not [each for each in status["reasons"] if each.startswith("judge")]

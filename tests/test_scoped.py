@@ -169,14 +169,13 @@ class TestProjects:
             {"here": here, "project": ""},
             {},
         ]
-        text = (await desk.leave_crumb("Moved the tests."))["text"]
         for number, each in enumerate(given):
             # The same is posted in each place, and the village keeps them apart.
             said = await desk.post("Redis is local.", type="fact", **each)
             assert said["state"] == ("existing" if number == 3 else "saved")
             shown = await desk.memory(said["id"])
             assert said["project"] == shown["project"], each
-            await desk.import_crumb(text, f"AGENT-{number}", **each)
+            await desk.leave_crumb("Moved the tests.", agent=f"AGENT-{number}", **each)
         every = (await desk.crumbs(limit=50))["crumbs"]
         of = {each["agent"]: each["project_id"] for each in every}
 
@@ -188,7 +187,7 @@ class TestProjects:
         with pytest.raises(UnknownProject):
             await desk.post("x", project="nowhere")
         with pytest.raises(UnknownProject):
-            await desk.import_crumb(text, project="nowhere")
+            await desk.leave_crumb("x", project="nowhere")
 
     async def test_merged_within(self, tree: Tree, tmp_path: Path) -> None:
         """What two projects say is two memories, to the letter and in other words; so is global."""

@@ -112,16 +112,6 @@ class TestQueue:
 
         assert "duplicate" not in await queue(tree)
 
-    async def test_judged(self, tree: Tree) -> None:
-        """What a person said of two texts is their judgement, whatever the rules find."""
-        ours = "Deploy the service from the release branch on Friday."
-        theirs = "Deploy the service from the release branch when the tests are quiet."
-        possible = (await queue(tree))["possible"]
-        await tree.cortex.dismiss_contradiction(possible["id"])
-        found = (await tree.cortex.judge(theirs, ours))["judgement"]
-
-        assert ("related", "person") == (found["relation"], found["decider"])
-
     async def test_wrong(self, tree: Tree) -> None:
         """What names no pair, verdict or kind is refused."""
         double = (await queue(tree))["duplicate"]

@@ -205,13 +205,11 @@ _MEANINGS = {
     "old": _memory("What holds no more.", metavar="OLD"),
     "follow_own.on": Parameter("Whether they are followed from now on."),
     "on": Parameter("Whether they are written automatically from now on."),
-    "one": Parameter("A statement.", metavar="ONE"),
     "options": Parameter("What only its type understands, by name.", metavar="KEY=TEXT"),
     "origin_story": Parameter("How it came to be.", names=("--story",)),
     "original_only": Parameter(
         "What was said, not what was made of it; active or not.", names=("--original",)
     ),
-    "other": Parameter("Another statement.", metavar="OTHER"),
     "path": Parameter("The absolute path of a file or a folder."),
     "ingest.path": Parameter("A document, or a folder of them (*.md, *.markdown, *.mdx)."),
     "fragments.path": Parameter("An instruction file, or a folder.", is_path=True),
@@ -225,7 +223,7 @@ _MEANINGS = {
     "principle": _id("The id of a principle, or the beginning of it.", complete="principles"),
     "priority": Parameter("How urgent it is.", words=Priority),
     "project": _project("A project's name, id or folder."),
-    "remember,post,leave_crumb,import_crumb.project": _project(
+    "remember,post,leave_crumb.project": _project(
         "The project it belongs to (default: that of your folder)."
     ),
     "recall,search,memories.project": _project("Only what belongs to this project."),

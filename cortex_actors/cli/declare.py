@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, Unpack
 
-from cortex_actors.errors import BadInput, FileTooLarge, NotFound, NotText
+from cortex_actors.errors import BadInput, NotFound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -235,17 +235,6 @@ def read_file(path: Path, doing: str, *, most: int) -> bytes:
     raise BadInput(f"{message}; correct the path, or the right to read it")
 
 
-def read_text(path: Path, doing: str, *, most: int) -> str:
-    """Return a file's text; raises as `read_file`, and `NotText`, `FileTooLarge`."""
-    data = read_file(path, doing, most=most)
-    if len(data) > most:
-        raise FileTooLarge(f"cannot {doing}: {path} has more than {most:,} bytes")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise NotText(f"cannot {doing}: {path} is no text in UTF-8") from None
-
-
 #: The command line itself: what it is for, its examples, and titles with the names below them.
 FRONT = {
     "help": "A memory daemon for AI agents: it keeps what your instruction files and agents know.",
@@ -276,7 +265,7 @@ MOVED = {
             "projects": "remove scan revoke",
             "insights": "fragments reconcile history",
             "principles": "promotion links organise",
-            "contradictions": "judge calibrate",
+            "contradictions": "calibrate",
             "memory": "edit search knowledge export import",
             "agents": "post thread threads village convergence crumb",
         }.items()
@@ -296,7 +285,6 @@ MOVED = {
     "embeddings migrate": "model migrate",
     "embeddings status": "model migration",
     "embeddings cancel": "model cancel",
-    "embeddings prune": "model prune",
 }
 
 

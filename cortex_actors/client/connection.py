@@ -32,11 +32,10 @@ TIMEOUT, SLOW, LOADING, LONG = 30.0, 60.0, 120.0, 125.0
 #: round trip has five steps of 30 s, and as many of one that goes before.
 PATIENCE: Final[Mapping[str, float]] = {
     **dict.fromkeys(("backup", "doctor"), 21_600.0),
-    "prune_vectors": 3_600.0,
     **dict.fromkeys(("resolve", "undo_resolution"), 600.0),
     "round_trip": 310.0,
     "calibrate": 300.0,
-    **dict.fromkeys(("import_memories", "ingest", "judge", "migrate"), LONG),
+    **dict.fromkeys(("import_memories", "ingest", "migrate"), LONG),
     **dict.fromkeys(("prepare_model", "reload", "scan"), LONG),
     **dict.fromkeys(("migration", "model", "remember", "run_job"), LOADING),
     **dict.fromkeys(("convergence", "insight", "knowledge_search", "recall", "search"), SLOW),

@@ -287,23 +287,8 @@ class Cortex:
         agent: str | None = None,
         here: str | None = "",
     ) -> dict[str, Any]: ...
-    def import_crumb(
-        self,
-        text: str,
-        agent: str | None = None,
-        *,
-        project: str | None = None,
-        redact: bool | None = False,
-        here: str | None = None,
-    ) -> dict[str, Any]: ...
     def import_from(self, path: Path | str, *, dry_run: bool = False) -> Imported: ...
-    def import_memories(
-        self,
-        path: str,
-        *,
-        dry_run: bool | None = False,
-        skip: int | None = 0,
-    ) -> dict[str, Any]: ...
+    def import_memories(self, path: str, *, dry_run: bool | None = False) -> dict[str, Any]: ...
     def ingest(self, path: Path | str, *, topic: str | None = None) -> dict[str, Any]: ...
     def ingest_text(
         self,
@@ -331,7 +316,6 @@ class Cortex:
     ) -> dict[str, Any]: ...
     def inspect(self, name: str) -> dict[str, Any]: ...
     def introduce(self, agent: str) -> dict[str, Any]: ...
-    def judge(self, one: str, other: str) -> dict[str, Any]: ...
     def judge_answer(
         self,
         id: str,
@@ -543,7 +527,6 @@ class Cortex:
         *,
         reason: str | None = None,
     ) -> dict[str, Any]: ...
-    def prune_vectors(self) -> dict[str, Any]: ...
     def publish(
         self,
         topic: str,
@@ -1069,22 +1052,12 @@ class AsyncCortex:
         agent: str | None = None,
         here: str | None = "",
     ) -> dict[str, Any]: ...
-    async def import_crumb(
-        self,
-        text: str,
-        agent: str | None = None,
-        *,
-        project: str | None = None,
-        redact: bool | None = False,
-        here: str | None = None,
-    ) -> dict[str, Any]: ...
     async def import_from(self, path: Path | str, *, dry_run: bool = False) -> Imported: ...
     async def import_memories(
         self,
         path: str,
         *,
         dry_run: bool | None = False,
-        skip: int | None = 0,
     ) -> dict[str, Any]: ...
     async def ingest(self, path: Path | str, *, topic: str | None = None) -> dict[str, Any]: ...
     async def ingest_text(
@@ -1113,7 +1086,6 @@ class AsyncCortex:
     ) -> dict[str, Any]: ...
     async def inspect(self, name: str) -> dict[str, Any]: ...
     async def introduce(self, agent: str) -> dict[str, Any]: ...
-    async def judge(self, one: str, other: str) -> dict[str, Any]: ...
     async def judge_answer(
         self,
         id: str,
@@ -1330,7 +1302,6 @@ class AsyncCortex:
         *,
         reason: str | None = None,
     ) -> dict[str, Any]: ...
-    async def prune_vectors(self) -> dict[str, Any]: ...
     async def publish(
         self,
         topic: str,

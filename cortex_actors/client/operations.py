@@ -10,7 +10,6 @@ import inspect
 import json
 import os
 import tempfile
-from collections import Counter
 from contextlib import ExitStack, suppress
 from functools import cache
 from pathlib import Path
@@ -257,16 +256,7 @@ class Operations:
 
         """
         whole = str(Path(path).expanduser().absolute())  # noqa: ASYNC240 - touches no disk
-        total: dict[str, Any] = {"next": 0}
-        while (skip := total["next"]) is not None:
-            said = {"path": whole, "dry_run": dry_run, "skip": skip}
-            found = await self._ask("import_memories", **said)
-            for name in ("added", "unplaced"):
-                found[name] = dict(Counter(total.get(name)) + Counter(found[name]))
-            for name in ("records", "redacted", "existing", "differing"):
-                found[name] = total[name] + found[name] if skip else found[name]
-            total = found
-        return Imported.of(total)
+        return Imported.of(await self._ask("import_memories", path=whole, dry_run=dry_run))
 
     async def _exported(self, kind: str, **said: object) -> list[dict[str, Any]]:
         """Return all records of a kind."""

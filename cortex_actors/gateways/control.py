@@ -48,7 +48,7 @@ EYES = "as_agent"
 #: Verb that does something in an agent's name -> its parameter with that agent. In every other verb
 #: an agent that is named is only looked for.
 ACTING = {
-    **dict.fromkeys(("remember", "post", "leave_crumb", "import_crumb"), "agent"),
+    **dict.fromkeys(("remember", "post", "leave_crumb"), "agent"),
     **dict.fromkeys(("judge_next", "judge_answer"), "agent"),
     **dict.fromkeys(("hook_start", "hook_prompt", "hook_compact", "hook_end"), "agent"),
     **dict.fromkeys(("introduce", "agent_token", "revoke_token"), "agent"),

@@ -20,16 +20,10 @@ shapes are Callosum's as far as we have what they tell of; docs/serving.md lists
 What everybody may know: that a daemon answers, which version, and which stores it asks.
 
 What another Cortex asks: one question over everything that is everybody's here.
-
-Counts: how much is kept, for callers without a token.
-
-Counting walks all of it, so it is done once for everybody who asks within a few seconds: a program
-that asks without end costs no more than one that asks now and then.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
@@ -44,7 +38,7 @@ from cortex_actors.gateways import admission
 from cortex_actors.rules.ranking import fusion
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cortex_actors.gateways.admission import Premises
 
@@ -342,29 +336,6 @@ def _cleaned(hit: Mapping[str, Any]) -> dict[str, Any]:
     return {n: admission.clean(said) if isinstance(said, str) else said for n, said in hit.items()}
 
 
-#: Seconds for which a count is given again.
-LASTS: Final = 5.0
-
-
-def counting(premises: Premises) -> Callable[[], Awaitable[dict[str, Any]]]:
-    """Return what tells how much there is, at most `LASTS` seconds ago.
-
-    It raises what counting raises.
-    """
-    one, until = asyncio.Lock(), float("-inf")
-    kept: dict[str, Any] = {}
-
-    async def now() -> dict[str, Any]:
-        nonlocal kept, until
-        async with one:
-            if premises.clock.monotonic() >= until:
-                kept = await premises.desk.outside_counts()
-                until = premises.clock.monotonic() + LASTS
-            return kept
-
-    return now
-
-
 #: Where a Callosum finds it.
 LOCI_PREFIX: Final = "/seren/loci"
 
@@ -400,12 +371,11 @@ def _facts(router: APIRouter, premises: Premises) -> None:
 def _kept_facts(router: APIRouter, premises: Premises) -> None:
     """Add what is known of the store itself."""
     finder = {"finder": HYBRID, "finder_state": "ready"}
-    counts = counting(premises)
 
     @router.get("/")
     async def root() -> dict[str, Any]:
         """Return what is served here."""
-        kept = (await counts())["facts"]
+        kept = (await premises.desk.outside_counts())["facts"]
         return {
             "service": premises.service,
             "version": premises.version,
@@ -453,7 +423,6 @@ _NOTHING: dict[str, Any] = {"hits": []}
 
 def _memories(router: APIRouter, premises: Premises) -> None:
     """Add the memories of the village."""
-    counts = counting(premises)
 
     @router.post("/search")
     async def search(body: admission.MemorySearch) -> dict[str, Any]:
@@ -487,7 +456,7 @@ def _memories(router: APIRouter, premises: Premises) -> None:
     @router.get("/")
     async def root() -> dict[str, Any]:
         """Return what is served here."""
-        kept = (await counts())["memories"]
+        kept = (await premises.desk.outside_counts())["memories"]
         tiers = {tier: sum(kept.get(each, 0) for each in some) for tier, some in LAYERS.items()}
         return {"service": premises.service, "version": premises.version, "tiers": tiers}
 
@@ -496,8 +465,7 @@ def _memories(router: APIRouter, premises: Premises) -> None:
 
 def _tiers(body: admission.Tiers) -> list[str]:
     """Return the tiers that are to be searched, in their order."""
-    wanted = {"short": body.include_short, "near": body.include_near, "long": body.include_long}
-    return [tier for tier, is_wanted in wanted.items() if is_wanted]
+    return [tier for tier in LAYERS if getattr(body, f"include_{tier}")]
 
 
 def _layers(tiers: Sequence[str]) -> list[str]:

@@ -12,28 +12,23 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.clock import SECOND, Clock, iso, ulid
-from cortex_actors.domain.agent import agent_id
+from cortex_actors.clock import Clock, ulid
 from cortex_actors.domain.event import Event, Ids, Payload
-from cortex_actors.errors import BadInput
 from cortex_actors.rules import admission
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.events import Publisher
-from cortex_actors.text.summary import name_session, parse
+from cortex_actors.text.summary import name_session
 from cortex_actors.topics import CRUMB_LEFT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from cortex_actors.bus.bus import Bus
     from cortex_actors.domain.memory import CrumbRecord
     from cortex_actors.rules.admission import AdmissionRequest
     from cortex_actors.storage.ledger.actor import Connection, Records
-
-#: Microseconds by which another machine's clock may be ahead of ours.
-AHEAD = 24 * 3_600 * SECOND
 
 #: What it is called, in the tree and as the source of what it says.
 NAME = "trail"
@@ -75,50 +70,11 @@ class Trail(AsyncioActor):
             session=name_session(agent, now),
             project_id=project_id,
         )
-        return (await self._taken(make, once=False))[0]
-
-    @deferred
-    async def take(
-        self, text: str, *, agent: str | None, by: str, redact: bool = False, project_id: str = ""
-    ) -> tuple[CrumbRecord, bool]:
-        """Keep a crumb that was left elsewhere, as its text shows it; return it, and if it is new.
-
-        Of one that is known the one kept is returned, of whatever project.
-
-        It was left when the text says, and is of the agent that it names unless one is given.
-        Raises as `leave` does, and `BadInput` for one of the days to come, which would be the last
-        that was left until then.
-        """
-        shown = parse(text)
-        if shown.left_at > self._clock.now() + AHEAD:
-            raise BadInput(f"cannot take the crumb: it was left at {iso(shown.left_at)}, not yet")
-        make = partial(
-            admission.make_crumb,
-            admission.to_request(shown, redact=redact),
-            agent=agent_id(shown.agent_id) if agent is None else agent,
-            name=f"crm_{ulid(shown.left_at)}",
-            at=shown.left_at,
-            saved_by=by,
-            session=shown.session_id,
-            project_id=project_id,
-        )
-        return await self._taken(make, once=True)
-
-    async def _taken(
-        self, make: Callable[[], CrumbRecord], *, once: bool
-    ) -> tuple[CrumbRecord, bool]:
-        """Write a crumb and say so; its texts are looked through for secrets on a thread.
-
-        `once` returns the same one that is there already: its name tells the two apart.
-        """
+        # Its texts are looked through for secrets on a thread.
         crumb = await asyncio.to_thread(make)
 
         def work(connection: Connection) -> tuple[CrumbRecord, Sequence[Event[Payload]]]:
-            known = agent_records.find_same(connection, crumb) if once else None
-            if known is not None:
-                return known, ()
             agent_records.leave(connection, crumb)
             return crumb, [self._publisher.event(CRUMB_LEFT, Ids((crumb.id,)))]
 
-        kept = await self._publisher.write(work)
-        return kept, kept.id == crumb.id
+        return await self._publisher.write(work)

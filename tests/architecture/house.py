@@ -104,13 +104,13 @@ OPEN: dict[str, int] = {
     "folder rings": 5,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 529,
+    "positional": 528,
     "words": 21,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_565, "modules": 302}
+BOUNDS: dict[str, int] = {"code lines": 61_242, "modules": 302}
 
 
 @dataclass(frozen=True)

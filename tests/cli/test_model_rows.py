@@ -15,7 +15,6 @@ from cortex_actors.storage import embeddings, models
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.models import ChosenModel, chosen
-from tests.embedding.compiling import put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,21 +62,6 @@ class TestDown:
         assert 66 == shown(capsys, "cancel")[0]
 
 
-class TestPrepare:
-    def test_coming(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-        """The model on its way is looked at, too: its compiled form is made, or there already."""
-        code = entry.main(["embeddings", "cancel"])
-        engine = connection.open_writing(home.ledger)
-        with engine.begin() as opened:
-            models.begin(opened, ChosenModel(MINI, "sentence-transformers", MINI, 384), 3)
-        engine.dispose()
-        made = put(home.models, MINI)
-        capsys.readouterr()
-
-        assert (0, 0) == (code, entry.main(["model", "prepare"]))
-        assert f"coming    {made.model_id}: there already" in capsys.readouterr().out
-
-
 class TestFailed:
     def test_row(self) -> None:
         """What failed while work goes on is not called waiting."""
@@ -88,7 +72,7 @@ class TestFailed:
         assert "waiting   no room" in lines({**found, "state": "waiting"})
 
 
-@pytest.mark.parametrize("verb", ["status", "cancel", "prune"])
+@pytest.mark.parametrize("verb", ["status", "cancel"])
 def test_no_ledger(
     tmp_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:

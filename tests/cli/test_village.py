@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +67,6 @@ ANSWERS: dict[str, dict[str, Any]] = {
         "compared": 5,
     },
     "leave_crumb": CRUMB,
-    "import_crumb": CRUMB,
     "latest_crumb": {"crumb": CRUMB},
     "crumbs": {
         "crumbs": [CRUMB],
@@ -175,12 +172,11 @@ class TestAsked:
 
     def test_project(self, asked: list[tuple[str, dict[str, Any]]], tmp_path: Path) -> None:
         """What is posted, left or taken in is of the project that is named, or of none."""
-        (tmp_path / "crumb.txt").write_text("x")
-        for line in ("post x", "crumb leave x", f"crumb import {tmp_path / 'crumb.txt'}"):
+        for line in ("post x", "crumb leave x"):
             for options in (["--project", "atlas/"], ["--global"], []):
                 assert 0 == entry.main([*line.split(), *options])
 
-        assert ["atlas", "", None] * 3 == [given.get("project") for _, given in asked]
+        assert ["atlas", "", None] * 2 == [given.get("project") for _, given in asked]
         assert {str(Path.cwd())} == {given["here"] for _, given in asked}
 
     def test_crumb(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
@@ -211,25 +207,9 @@ class TestAsked:
             ("post x --realm nowhere", 64),
             ("convergence x --threshold 0.4", 64),
             ("convergence x --min-agents 1", 64),
-            ("crumb import /nowhere/at/all", 66),
         ],
     )
     def test_refused(self, line: str, code: int, asked: list[tuple[str, dict[str, Any]]]) -> None:
         """What cannot be meant is refused before the daemon is asked."""
         assert code == entry.main(line.split())
         assert [] == asked
-
-    def test_import(
-        self,
-        asked: list[tuple[str, dict[str, Any]]],
-        tmp_path: Path,
-        monkeypatch: pytest.MonkeyPatch,
-    ) -> None:
-        """Crumbs are taken from files and from standard input; what is no text is refused."""
-        (tmp_path / "a").write_text("ä")
-        (tmp_path / "b").write_bytes(b"\xff")
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("ü".encode())))
-
-        assert 0 == entry.main(["crumb", "import", str(tmp_path / "a"), "-", "--agent", "A"])
-        assert ["ä", "ü"] == [given["text"] for _, given in asked]
-        assert 65 == entry.main(["crumb", "import", str(tmp_path / "b")])

@@ -136,7 +136,6 @@ class Bench:
         self.describe = partial(NamedActor[Any]("migrator", names).ask, Migrator.describe)
         self.migrate = partial(NamedActor[Any]("migrator", names).ask, Migrator.migrate)
         self.cancel = partial(NamedActor[Any]("migrator", names).ask, Migrator.cancel)
-        self.prune = partial(NamedActor[Any]("migrator", names).ask, Migrator.prune)
         self.prepare = partial(NamedActor[Any]("migrator", names).ask, Migrator.prepare)
 
     async def says(self, *texts: str) -> None:

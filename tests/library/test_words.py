@@ -32,7 +32,7 @@ print(sorted({"numpy", "pydantic", "sqlalchemy", "cortex_actors.api.registry"} &
 #: Operations -> by which parameter they are told who speaks; others are not told.
 TOLD = dict.fromkeys(
     (
-        *("remember", "post", "leave_crumb", "import_crumb"),
+        *("remember", "post", "leave_crumb"),
         *("crumbs", "latest_crumb", "unfinished", "judge_next", "judge_answer"),
         *("hook_start", "hook_prompt", "hook_compact", "hook_end"),
     ),

@@ -1,4 +1,4 @@
-"""The trail: crumbs are kept part by part, told of, and taken from texts of another system once."""
+"""The trail: crumbs are kept part by part, and announced."""
 
 from __future__ import annotations
 
@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.domain.memory import CrumbType
 from cortex_actors.errors import BadInput
 from cortex_actors.memory.trail import NAME, Trail
 from cortex_actors.rules.admission import AdmissionRequest
 from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.agent_records import CrumbFilter
-from cortex_actors.text.summary import render
 from cortex_actors.topics import CRUMB_LEFT
 from tests.pipeline.support import Office, opened
 
@@ -66,41 +64,3 @@ class TestLeave:
 
         assert [] == await kept(office)
         assert [] == office.said
-
-
-class TestTake:
-    async def test_once(self, office: Office) -> None:
-        """A text of another system is taken in once, of the agent and moment that it names."""
-        left = await leaving(office)(
-            AdmissionRequest("done", unfinished=["port it"], references={"a": "b"})
-        )
-        text = render(left).replace("A_2026", "V_2026").replace("Future A ", "Future vajra ")
-        take = partial(
-            partial(NamedActor[Any](NAME, office.names).ask, Trail.take), text, by="owner"
-        )
-        told = [await take(agent=agent) for agent in (None, None, "B")]
-        taken, again, other = [crumb for crumb, _ in told]
-
-        assert taken == again
-        assert [True, False, True] == [is_new for _, is_new in told]
-        assert ("VAJRA", "V_20260101_000000", left.left_at) == (
-            taken.agent_id,
-            taken.session_id,
-            taken.left_at,
-        )
-        assert (("port it",), CrumbType.TASK, {"a": ("b",)}) == (
-            taken.unfinished,
-            taken.type,
-            taken.references,
-        )
-        assert "B" == other.agent_id
-        assert 3 == len(await kept(office))
-
-    async def test_to_come(self, office: Office) -> None:
-        """A text that says it was left in days to come is none: it would stay the last one."""
-        left = await leaving(office)(AdmissionRequest("done"))
-        text = render(left).replace("2026-01-01", "2026-01-03")
-        with pytest.raises(BadInput, match="not yet"):
-            await NamedActor[Any](NAME, office.names).ask(Trail.take, text, agent=None, by="owner")
-
-        assert [left] == await kept(office)

@@ -124,7 +124,6 @@ ACTS: Mapping[str, Callable[[str], dict[str, Any]]] = {
     "remember": lambda who: {"content": "in another's name", "agent": who},
     "post": lambda who: {"content": "in another's name", "agent": who},
     "leave_crumb": lambda who: {"session_summary": "in another's name", "agent": who},
-    "import_crumb": lambda who: {"text": "in another's name", "agent": who},
     "introduce": lambda who: {"agent": who},
     "judge_next": lambda who: {"agent": who},
     "judge_answer": lambda who: {"id": "dup_1", "verdict": "same", "agent": who},

@@ -26,7 +26,7 @@ REFUSED = {
     *("triage.decide projects.scan projects.rescan insights.reconcile").split(),
     *("principles.organise daemon.run-job daemon.publish").split(),
     # What is gone for good, and what carries everything in or out.
-    *("memory.forget memory.export memory.import crumbs.import daemon.backup").split(),
+    *("memory.forget memory.export memory.import daemon.backup").split(),
     *("knowledge.ingest knowledge.remove knowledge.restore").split(),
     *("daemon.discard daemon.replay daemon.events daemon.event").split(),
     # The daemon itself.
@@ -34,7 +34,7 @@ REFUSED = {
     *("agents.token agents.revoke-token agents.seed projects.follow-own").split(),
     *("stores.add stores.remove stores.enable stores.disable stores.tune").split(),
     "stores.configure",
-    *("model.migrate model.cancel model.prepare model.prune").split(),
+    *("model.migrate model.cancel model.prepare").split(),
     # For other programs; `recall` has what they tell, and more.
     *("peers.recall peers.memories peers.topics peers.facts peers.counts").split(),
 }

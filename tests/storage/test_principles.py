@@ -21,6 +21,7 @@ from cortex_actors.rules.promotion import parts, rank
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.pipeline import insight_evidence, insights, principles, reviews
 from cortex_actors.testing import EPOCH
+from tests.storage.promoted import make_principle
 from tests.storage.support import active, id_of
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ async def insight(store: Store) -> Insight:
 
 async def made(store: Store, insight: Insight) -> Principle:
     """Have a principle of an insight."""
-    found = principles.make_principle(insight, EPOCH)
+    found = make_principle(insight, EPOCH)
     await store.write(lambda c: principles.add(c, [found]))
     await store.write(lambda c: principles.derive(c, [Derivation(found.id, insight.id, 1.0)]))
     return found
@@ -61,7 +62,7 @@ async def given(store: Store) -> list[str]:
 class TestOf:
     async def test_what_it_keeps(self, insight: Insight) -> None:
         """A principle says what its insight says, and is ranked by its evidence."""
-        found = principles.make_principle(replace(insight, domain="python"), EPOCH)
+        found = make_principle(replace(insight, domain="python"), EPOCH)
 
         assert "pri_" + insight.content_hash[:20] == found.id
         assert (insight.content, insight.tags) == (found.content, found.tags)
@@ -71,13 +72,13 @@ class TestOf:
 
     async def test_without_a_domain(self, insight: Insight) -> None:
         """An insight of no domain gives a principle of none."""
-        assert () == principles.make_principle(insight, EPOCH).domains
+        assert () == make_principle(insight, EPOCH).domains
 
     async def test_vector(self, store: Store, insight: Insight) -> None:
         """A principle is found by the vector of its insight."""
         ((digest,),) = await store.rows("SELECT text_hash FROM insights")
 
-        assert digest == principles.make_principle(insight, EPOCH).text_hash
+        assert digest == make_principle(insight, EPOCH).text_hash
 
 
 class TestAdd:

@@ -335,32 +335,6 @@ async def leave_crumb(
     return _told(left)
 
 
-@operation("crumbs.import", http="POST /crumbs/import", agents=True, sessions=False)
-async def import_crumb(
-    call: Call,
-    text: str,
-    agent: str | None = None,
-    *,
-    project: str | None = None,
-    redact: bool = False,
-    here: str | None = None,
-) -> dict[str, Any]:
-    """Import a crumb that another system left as text; a known one is not imported twice.
-
-    Returns it; `state` says whether it is new (`saved`) or known (`existing`). It is of the agent
-    that its text names, unless one is given; its project is that of a memory. Raises as
-    `leave_crumb` does.
-    """
-    place = _place(await call.asked_for(project, here))
-    given = agent if call.caller.is_owner else call.caller.acting(agent, "")
-    name = None if given is None else agent_id(given)
-    left, is_new = await call.actors.trail.ask(
-        Trail.take, text, agent=name, by=call.caller.by, redact=redact, project_id=place
-    )
-    known = {} if is_new else {"message": f"Forward crumb known already: {left.id}"}
-    return {**_told(left), "state": "saved" if is_new else "existing", **known}
-
-
 @operation("crumbs.list", http="GET /crumbs", agents=True)
 async def crumbs(
     call: Call,

@@ -2,8 +2,6 @@
 
 `calibrate` suggests thresholds that fit what was decided, and writes them into a file of its own,
 which is replaced as a whole: `cortex.toml` is a person's, and wins over it.
-
-`judge` says what two texts are to each other.
 """
 
 from __future__ import annotations
@@ -12,26 +10,22 @@ import asyncio
 import json
 import tomllib
 from collections import Counter
-from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.api import parameters, shapes, status
+from cortex_actors.api import parameters, shapes
 from cortex_actors.api.pipeline.review import PROMOTION, USE, WRITE, reviews
 from cortex_actors.api.registry import Call, Said, operation
 from cortex_actors.clock import iso, ulid
 from cortex_actors.domain import insight
 from cortex_actors.domain.event import AccumulationComplete, Ids
-from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, NotFound
+from cortex_actors.errors import BadInput, ConfigurationError, HomeUnwritable, NotFound
 from cortex_actors.home import replace_file
-from cortex_actors.judging.judge import QuietJudge
-from cortex_actors.rules import contradiction as rule
 from cortex_actors.rules.admission import check_note
 from cortex_actors.rules.calibration import Decided, Figures, Score, Suggestion, suggest
 from cortex_actors.rules.proposals import ProposalKind
-from cortex_actors.rules.sameness import cosine
 from cortex_actors.storage.pipeline import contradictions as stored
 from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.pipeline.insight_lists import Named, find
@@ -41,6 +35,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cortex_actors.pipeline.relations import Ruling
+    from cortex_actors.rules import contradiction as rule
     from cortex_actors.storage.ledger.actor import Connection
 
 
@@ -410,63 +405,3 @@ def _scored(found: Score) -> dict[str, Any]:
     shares = shapes.fields_of(found, "precision", "recall", "f1")
     rounded = {name: None if each is None else round(each, 4) for name, each in shares.items()}
     return {**asdict(found), **rounded}
-
-
-#: Characters of a text that can be judged: the longest statement of 1,002 real files has 4,900.
-LONGEST = 8_000
-
-
-@operation("contradictions.judge", http="GET /judge")
-async def judge(call: Call, one: str, other: str) -> dict[str, Any]:
-    """Compare two statements by the rules, and by a model if there is one. Only its answer is kept.
-
-    Says whether they are the same, related or contradict each other. The model is asked whatever
-    the rules say, so that one can see that it works; what a person said of the two goes before
-    both. Raises `BadInput` for a text of nothing or of
-    more than 8,000 characters, `ConfigurationError` for what is wrong with the user's own rules.
-    """
-    pair = (_text_claim(one), _text_claim(other))
-    ruling = call.ruling()
-    await asyncio.to_thread(ruling.read)
-    if ruling.trouble:
-        raise ConfigurationError(ruling.trouble)
-    score, relations = None, ruling.relations()
-    with suppress(CortexError):  # there may be no model to embed them
-        score = round(cosine(*await call.embed([one, other])), 4)
-    found = rule.judge(
-        *pair, cosine=score, thresholds=relations.limits.default, lexicon=relations.lexicon
-    )
-    (said,) = await _model(call).compare([(*pair, score)])
-    is_open = found.relation is insight.Relation.RELATED
-    final = rule.believed(said, *pair, lexicon=relations.lexicon) if said and is_open else found
-    names = sorted(insight.insight_id(insight.hash_statement(each)) for each in (one, other))
-    word = (await call.records.read(verdicts.load_words)).get((names[0], names[1]))
-    return {
-        "one": one,
-        "other": other,
-        "cosine": score,
-        "rules": asdict(found),
-        "model": None if said is None else asdict(said),
-        "judgement": asdict(final if word is None else word.judgement),
-        "judge": await judge_state(call),
-    }
-
-
-async def judge_state(call: Call) -> dict[str, Any]:
-    """Return how the judge is; nothing without a model beyond the rules."""
-    judge = _model(call)
-    return await status.read_guarded(judge.describe()) if judge.is_there else {}
-
-
-def _model(call: Call) -> QuietJudge:
-    """Return the model beyond the rules, as the settings are now."""
-    return QuietJudge(call.actors.judge, call.settings().judging)
-
-
-def _text_claim(text: str) -> insight.Claim:
-    """Return a text as a claim; raises `BadInput`."""
-    if not text.strip():
-        raise BadInput("cannot judge a text of nothing; give two statements")
-    if len(text) > LONGEST:
-        raise BadInput(f"cannot judge a text of {len(text):,} characters; the limit is {LONGEST:,}")
-    return insight.Claim(text)

@@ -18,23 +18,25 @@ from cortex_actors import __version__
 from cortex_actors import topics as catalogue
 from cortex_actors.api import status as states
 from cortex_actors.api.memory.memory_health import JOB, accesses
-from cortex_actors.api.pipeline.contradictions import judge_state
 from cortex_actors.api.registry import SOON, Call, operation
-from cortex_actors.doctor.models import list_models
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.factory import Doing, Info, report
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.errors import BadInput, CortexError, Refused
 from cortex_actors.federation.roster import Roster
+from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.pipeline import selection
 from cortex_actors.schedule.scheduler import Scheduler
+from cortex_actors.storage import models
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Ledger
 from cortex_actors.storage.pipeline import resolutions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+    from cortex_actors.storage.ledger.actor import Connection
 
 
 #: The variable that allows verbs which exist to break things on purpose.
@@ -172,12 +174,18 @@ async def _aside(call: Call) -> tuple[dict[str, Any], ...]:
     """Return how those are who do something beside: migrator, judge, custodian and doors."""
     told: tuple[dict[str, Any], ...] = await asyncio.gather(
         states.read_guarded(moving_state(call)),
-        judge_state(call),
+        _judge_state(call),
         accesses(call),
         states.read_guarded(call.actors.roster.within(SOON).ask(Roster.described)),
         states.read_guarded(call.door()),
     )
     return told
+
+
+async def _judge_state(call: Call) -> dict[str, Any]:
+    """Return how the judge is; nothing without a model beyond the rules."""
+    judge = QuietJudge(call.actors.judge, call.settings().judging)
+    return await states.read_guarded(judge.describe()) if judge.is_there else {}
 
 
 def _uptime(call: Call) -> float:
@@ -221,7 +229,16 @@ async def migrate(call: Call, to: str, provider: str | None = None) -> dict[str,
 async def migration(call: Call) -> dict[str, Any]:
     """Say which model answers, which one is coming and how far it is, and which are kept."""
     info = await call.actors.migrator.within(SOON).ask(Migrator.describe)
-    return {**_shape(info), **await call.records.read(list_models)}
+
+    def look(connection: Connection) -> dict[str, Any]:
+        now, next_ = models.active(connection), models.coming(connection)
+        return {
+            "active": None if now is None else asdict(now),
+            "coming": None if next_ is None else asdict(next_),
+            "retired": [asdict(each) for each in models.retired(connection)],
+        }
+
+    return {**_shape(info), **await call.records.read(look)}
 
 
 @operation("model.cancel", http="POST /model/cancel")
@@ -232,15 +249,6 @@ async def cancel_migration(call: Call) -> dict[str, Any]:
     `NotFound`.
     """
     return {"cancelled": asdict(await call.actors.migrator.ask(Migrator.cancel))}
-
-
-@operation("model.prune", http="POST /model/prune")
-async def prune_vectors(call: Call) -> dict[str, Any]:
-    """Delete the vectors of models that neither answer nor come.
-
-    Returns how many of each.
-    """
-    return {"forgotten": await call.actors.migrator.within(None).ask(Migrator.prune)}
 
 
 @operation("model.prepare", http="POST /model/prepare")

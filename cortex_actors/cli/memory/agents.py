@@ -11,19 +11,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from functools import partial
-from pathlib import Path
 
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Argument, Joined, Option, command, read_text, shows
+from cortex_actors.cli.declare import Joined, Option, shows
 from cortex_actors.cli.memory.recall import GLOBAL, OF_NONE
-from cortex_actors.cli.pipeline.projects import resolve_word
 from cortex_actors.cli.show import counted, joined, when
-from cortex_actors.client.connection import Answer, Client, find_folder
+from cortex_actors.client.connection import Answer
 from cortex_actors.errors import BadInput, NotFound, visible
-
-#: Bytes of a file with a crumb: more than one may have.
-_LARGEST = 1_000_000
 
 _PRIORITY = Option(ignore_case=True)
 
@@ -312,27 +306,3 @@ def show_tasks(found: Answer) -> None:
         entries.append(show.ListEntry(f"{number}.", each["task"], [about]))
     title = counted(len(entries), "unfinished task")
     show.blocks(title, entries, empty="nothing was left unfinished in that time")
-
-
-def show_taken(found: Answer) -> None:
-    """Print what became of each crumb."""
-    show.lines(*(each["message"] for each in found["crumbs"]))
-
-
-@command(
-    "agents crumb import",
-    "crumb.txt",
-    show=show_taken,
-    asks="crumbs.import",
-    text=Argument(metavar="FILE...", many=True, help="Each a crumb as text; - for stdin."),
-    agent=Option(help="Whose (default: as the text says)."),
-    is_global=OF_NONE,
-)
-def import_(
-    client: Client, *, text: list[str], project: str | None, is_global: bool, **how: object
-) -> Answer:
-    """Import crumbs that another system left as text; a known one is not imported twice."""
-    of = "" if is_global else resolve_word(project)
-    ask = partial(client.call, "import_crumb", project=of, here=find_folder(), **how)
-    texts = [read_text(Path(each), f"read a crumb from {each}", most=_LARGEST) for each in text]
-    return {"crumbs": [ask(text=each) for each in texts]}

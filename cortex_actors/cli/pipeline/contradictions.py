@@ -2,15 +2,13 @@
 
 `triage`: everything that waits for a decision, a key for each; what agents are asked, and said.
 
-`judge`: what two statements are to each other, and who says so.
-
 `calibrate`: which thresholds fit what was decided; measured first, written only when asked.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from cortex_actors.cli import show
@@ -342,36 +340,6 @@ def _nothing(status: str, *, narrowed: bool) -> str:
     if status == "unresolved":
         return "no contradiction is open; see decided ones with: cortex contradictions --status all"
     return f"no contradiction is {status}" if status != "all" else "no contradiction is known"
-
-
-@shows(
-    "contradictions judge",
-    '"Indent with tabs." "Indent with 4 spaces."',
-    '--json "Never push to main." "Do not push to main."',
-)
-def show_judged(found: Answer) -> None:
-    """Print what two statements are to each other, and who says so."""
-    show.facts(*_facts(found))
-
-
-def _facts(found: dict[str, Any]) -> Iterable[tuple[str, object]]:
-    """Yield what is shown, by name."""
-    yield "judgement", _relation(found["judgement"])
-    score = found["cosine"]
-    yield "cosine", "no model embeds at the moment" if score is None else f"{score:.2f}"
-    yield "rules", joined(_relation(found["rules"]), found["rules"]["reason"])
-    said = found["model"]
-    if said is not None:
-        yield "model", joined(_relation(said), f"{said['confidence']:.2f}", said["reason"])
-    for layer in found["judge"].get("layers", ()):
-        yield layer["layer"], joined(layer["model"], layer["state"], layer["reason"])
-    if not found["judge"]:
-        yield "model", "none; the settings judging.cross_encoder and judging.model name one"
-
-
-def _relation(said: dict[str, Any]) -> str:
-    """Return what two statements are to each other, in words."""
-    return f"{said['relation']} ({said['conflict']})" if said["conflict"] else said["relation"]
 
 
 #: What the daemon says where there are enough pairs, and nothing is better.
