@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.errors import Refused
 from tests.federation.ringing import TOKEN, Ring
-from tests.federation.rostered import House, base, names
+from tests.federation.rostered import House, base
 
 
 class TestShadow:
