@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.embedding import manifest
 from cortex_actors.home import Home
 from cortex_actors.storage import models
 from cortex_actors.storage.ledger import connection
@@ -120,13 +119,6 @@ class TestStatus:
             monkeypatch.setenv(name, value)
 
         assert why in shown(capsys, "status")["why"]
-
-    def test_refused(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-        """A model that has no compiled form says what stands in the way."""
-        home.models.mkdir()
-        manifest.remember_refusal(home.models, DEFAULT, "its modules LSTM are not among", at=1)
-
-        assert "its modules LSTM are not among" == shown(capsys, "status")["why"]
 
     def test_ledger(self, ledger: Home, capsys: pytest.CaptureFixture[str]) -> None:
         """The ledger's model counts, not the settings'."""
