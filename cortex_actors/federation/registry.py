@@ -86,7 +86,7 @@ class Register:
         return (*self.faults, *told)
 
     def adopt(self, settings: FederationSettings, tls: TlsSettings) -> None:
-        """Follow these settings; what was turned goes on where they say what they said before.
+        """Follow these settings; what was turned holds until they are others.
 
         Connections are made again where anything of it changed, because it says how they are made.
         """
@@ -95,16 +95,10 @@ class Register:
         self.settings, self._tls = settings, tls
         if is_same:
             return
-        self._turned = {
-            name: value
-            for name, value in self._turned.items()
-            if getattr(before, name) == getattr(settings, name)
-        }
+        self._turned, self._tuned = {}, {}
         new = {each.name: each for each in self._base()}
         for name in {*old, *new}:
             one, other = old.get(name), new.get(name)
-            if one != other:
-                self._tuned.pop(name, None)
             if not (one and other) or (one.type, one.url) != (other.type, other.url):
                 # It is another store: how the one did says nothing of it.
                 self.health.pop(name, None)
