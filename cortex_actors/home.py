@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from cortex_actors.errors import HomeUnwritable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 #: Bytes a Unix socket path may have before we move it: sun_path is 108 on Linux, 104 on macOS.
@@ -232,11 +232,11 @@ def read_regular(path: str | Path, *, most: int, flags: int = 0) -> bytes | None
         return file.read(most + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
 
 
-def replace_file(path: Path, data: bytes, *, before: Callable[[], object] = lambda: None) -> None:
+def replace_file(path: Path, data: bytes) -> None:
     """Put bytes in the place of a file that its owner alone may read, and let them last.
 
     The file is whole at every moment, whatever is cut short, and no draft of it is left over.
-    `before` is called when the draft is on the disk. Raises `OSError`; then it is as it was.
+    Raises `OSError`; then it is as it was.
     """
     # Drafts of daemons that were killed while they wrote may hold secrets. No other process writes
     # one: a home has one daemon.
@@ -248,7 +248,6 @@ def replace_file(path: Path, data: bytes, *, before: Callable[[], object] = lamb
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        before()
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

@@ -18,7 +18,6 @@ from cortex_actors.api import desk  # noqa: F401 - registers every operation
 from cortex_actors.api.parameters import find_parameter
 from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.assembly.reload import Branch
-from cortex_actors.bus.bus import CUSTOM_NAMES
 from cortex_actors.cli import fast
 from cortex_actors.cli.command_line import TABLE
 from cortex_actors.cli.declare import (
@@ -93,8 +92,7 @@ def topics_page() -> str:
 def _hearing() -> list[str]:
     """Return what docs/topics.md says of names, patterns and order."""
     return [
-        f"At most {CUSTOM_NAMES:,} custom names are kept in memory; one more replaces the one that",
-        "was published longest ago, unless that has a subscriber by its name.",
+        "Nothing is kept in memory of a custom name, however many there are.",
         "",
         "## Hearing",
         "",

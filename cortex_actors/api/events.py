@@ -197,8 +197,7 @@ def write(
 ) -> dict[str, Any]:
     """Store an event while no daemon runs, in the caller's transaction; no receiver hears it.
 
-    Raises what `publish` raises. How many custom names are alive is not counted: only a daemon
-    keeps names.
+    Raises what `publish` raises.
     """
     _refuse(topic, payload, source)
     _refuse_secrets(topic, payload, source, key=key)

@@ -28,7 +28,7 @@ from blinker import Namespace
 from cortex_actors import topics
 from cortex_actors.bus import commits
 from cortex_actors.clock import Clock, ulid
-from cortex_actors.domain.event import Custom, Event, Payload
+from cortex_actors.domain.event import Event, Payload
 from cortex_actors.errors import BadInput, MailboxFull, UnknownTopic
 
 if TYPE_CHECKING:
@@ -97,11 +97,6 @@ class Subscription:
 Deliver: TypeAlias = "Callable[[Event[Payload]], None]"
 
 
-#: Custom topic names that are kept at once: a name costs a signal. One more takes the place of the
-#: one that was said longest ago; refusing it would let one process silence all others.
-CUSTOM_NAMES = 1_000
-
-
 class Switchboard:
     """Keeps the subscriptions, and the topics in use with those that hear them."""
 
@@ -112,8 +107,6 @@ class Switchboard:
         self._covers: dict[Subscription, Callable[[str], object]] = {}
         #: What `hearers` has found since the last change.
         self._found: dict[str, tuple[Subscription, ...]] = {}
-        #: The custom names that are kept; the one that was said longest ago comes first.
-        self._said: dict[str, None] = {}
 
     def connect(self, pattern: str, deliver: Deliver) -> Subscription:
         """Subscribe to every topic a pattern covers, old and new; raises as `make_matcher` does."""
@@ -128,11 +121,11 @@ class Switchboard:
 
         A signal is asked for its receivers once, and the answer is kept until the next subscription
         comes or goes. A new signal is connected to every pattern that covers it. Nothing is kept of
-        a custom name that was not admitted.
+        a custom name: other processes make these up, and there is no end of them.
         """
         if (known := self._found.get(topic)) is not None:
             return known
-        if topic.startswith("custom:") and topic not in self._said:
+        if topic.startswith("custom:"):
             return tuple(each for each, matches in self._covers.items() if matches(topic))
         if (signal := self._signals.get(topic)) is None:
             signal = self._signals.signal(topic)
@@ -142,20 +135,6 @@ class Switchboard:
         heard = {cast("MethodType", each).__self__ for each in signal.receivers_for(topic)}
         found = self._found[topic] = tuple(each for each in self._covers if each in heard)
         return found
-
-    def admit(self, name: str) -> None:
-        """Note that a custom name is said now; another one may have to go for it."""
-        if name in self._said:
-            del self._said[name]
-        elif len(self._said) >= CUSTOM_NAMES:
-            # The name that was said longest ago goes, of those that no pattern names exactly.
-            # Its receivers hear it all the same when it comes back: they are looked up again.
-            wanted = {subscription.pattern for subscription in self._covers}
-            old = next((each for each in self._said if each not in wanted), next(iter(self._said)))
-            del self._said[old]
-            self._signals.pop(old, None)
-            self._found.pop(old, None)
-        self._said[name] = None
 
     def _forget(self, subscription: Subscription) -> None:
         """Disconnect a subscription."""
@@ -195,7 +174,7 @@ class Bus:
         and for a key that cannot be used or belongs to another topic or payload.
         """
         found = topics.find(topic)
-        self._admit(found, payload)
+        commits.refuse_too_large(topic, payload)
         if idempotency_key is not None:
             commits.refuse_key(topic, idempotency_key, durable=durable and found.durable)
         event = self.event(topic, payload, source=source)
@@ -208,7 +187,8 @@ class Bus:
 
     def publish_now(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
         """Say an event only to those who listen now; raises as `publish` does."""
-        self._admit(topics.find(topic), payload)
+        topics.find(topic)
+        commits.refuse_too_large(topic, payload)
         event = self.event(topic, payload, source=source)
         self.announce(event)
         return event
@@ -223,7 +203,8 @@ class Bus:
         """
         pairs = list(said)
         for topic, payload in pairs:
-            self._admit(topics.find(topic), payload)
+            topics.find(topic)
+            commits.refuse_too_large(topic, payload)
         events = [self.event(topic, payload, source=source) for topic, payload in pairs]
         stored: list[Event[Payload]] = []
         for start in range(0, len(events), commits.AT_ONCE):
@@ -263,12 +244,6 @@ class Bus:
         Raises `BadInput` for what is no pattern and `UnknownTopic` for one that covers no topic.
         """
         return self._board.connect(pattern, deliver)
-
-    def _admit(self, topic: topics.Topic, payload: Payload) -> None:
-        """Raise `BadInput` for a payload that is too large; note a custom name."""
-        commits.refuse_too_large(topic.name, payload)
-        if topic.payload is Custom:
-            self._board.admit(topic.name)
 
     async def _settle(self, delivery: commits.Delivery, outcome: commits.Outcome) -> bool:
         """Commit an outcome, then tell those who hear what it says; see `settle`."""

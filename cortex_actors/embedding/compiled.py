@@ -1,23 +1,17 @@
 """The compiled provider: a model as ONNX in this process, without torch, on threads of its own.
 
 One session serves all threads: it has no threads of its own and is called from several at once,
-which on two cores was 1.2 to 1.7 times as fast as one call spread over both. The threads take the
-most urgent call first; `runtime.threads.Threads` was not taken because its queue knows no order but
-that of arrival.
+which on two cores was 1.2 to 1.7 times as fast as one call spread over both. What a person waits
+for has threads of its own, so it waits behind no bulk work; both share the cores.
 """
 
 from __future__ import annotations
 
 import asyncio
-import heapq
-import logging
 import os
-import threading
 from collections import Counter
-from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -33,9 +27,10 @@ from cortex_actors.embedding.provider import (
 from cortex_actors.embedding.tokens import TokenPiece, WordPieces, make_batches, pool_rows
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from cortex_actors.runtime.child import count_cores
+from cortex_actors.runtime.threads import Threads
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -170,147 +165,38 @@ def _not_installed(package: str, error: ImportError) -> ModelMissing:
     )
 
 
-log = logging.getLogger("cortex.embedder")
-
 R = TypeVar("R")
 
 
-class ThreadLanes:
-    """At most `limit` threads, all of one loop.
-
-    Urgent calls overtake those that wait, and never one that runs; of equal urgency the first to
-    come is the first to go. Calls should be short, because that is how long an urgent one waits.
-    """
-
-    def __init__(self, name: str, limit: int) -> None:
-        self.name = name
-        self.limit = limit
-        #: The answers of the calls that are in a thread now, by number.
-        self.running: dict[int, Future[Any]] = {}
-        self._pool = ThreadPoolExecutor(limit, thread_name_prefix=name)
-        self._lock = threading.Lock()
-        self._heap: list[_EmbedCall] = []
-        self._numbers: Iterator[int] = count()
-        self._closed = False
-
-    @property
-    def waiting(self) -> int:
-        """Return how many calls wait for a thread."""
-        return len(self._heap)
-
-    async def run(self, calls: Sequence[Callable[[], R]], *, urgent: bool) -> list[R]:
-        """Run blocking calls in the threads and return their results in order.
-
-        Once one of them fails, or the awaiting task is cancelled, those that have not begun never
-        will; those that run go on to their end, and their results are dropped. Raises what the
-        first one raised that failed, and `EmbedderDown` after `close`.
-        """
-        jobs = [_EmbedCall(not urgent, next(self._numbers), call) for call in calls]
-        with self._lock:
-            if self._closed:
-                raise self._refusal()
-            for job in jobs:
-                heapq.heappush(self._heap, job)
-                self._pool.submit(self._run_first)
-        answers = [asyncio.wrap_future(job.answer) for job in jobs]
-        try:
-            # A list of futures and no `gather` of tasks: cancelling must not reach into a thread.
-            return [await answer for answer in answers]
-        finally:
-            for job, answer in zip(jobs, answers, strict=True):
-                job.answer.cancel()  # in vain once it has begun
-                if not answer.cancel() and not answer.cancelled():
-                    answer.exception()  # looked at: the first failure is raised for all
-            with self._lock:  # the threads need not come upon what no caller waits for
-                if any(job.answer.cancelled() for job in self._heap):
-                    self._heap = [job for job in self._heap if not job.answer.cancelled()]
-                    heapq.heapify(self._heap)
-
-    async def close(self, deadline: float) -> bool:
-        """Take no more calls, fail those that wait, and return whether all threads ended in time.
-
-        A thread that is still in a call after `deadline` seconds ends when that call does.
-        """
-        with self._lock:
-            self._closed = True
-            dropped, self._heap = self._heap, []
-            answers = [asyncio.wrap_future(each) for each in self.running.values()]
-        for job in dropped:
-            job.answer.set_exception(self._refusal())
-        # Not waited for on another thread: the loop's own end would wait for that one.
-        self._pool.shutdown(wait=False)
-        late = (await asyncio.wait(answers, timeout=deadline))[1] if answers else ()
-        for each in answers:
-            if not each.cancel():
-                each.exception()  # looked at: its caller has it
-        if late:
-            log.warning("threads %r still work after %g s, and end when done", self.name, deadline)
-            return False
-        self._pool.shutdown()  # their calls are done: microseconds
-        return True
-
-    def _run_first(self) -> None:
-        """Run the most urgent call that waits, in a thread; there is one of these for each call."""
-        with self._lock:
-            while self._heap:
-                job = heapq.heappop(self._heap)
-                if job.answer.set_running_or_notify_cancel():
-                    break
-            else:
-                return
-            self.running[job.number] = job.answer
-        result: Any = None
-        error: BaseException | None = None
-        try:
-            result = job.call()
-        except Exception as raised:  # noqa: BLE001 - the asker's, whatever it is
-            error = raised
-        except BaseException as raised:  # noqa: BLE001 - a panic of a library in Rust is one
-            error = EmbedderDown(f"the embedding model broke off: {raised}")
-            error.__cause__ = raised
-        with self._lock:
-            del self.running[job.number]
-        if error is None:
-            job.answer.set_result(result)
-        else:
-            job.answer.set_exception(error)
-
-    def _refusal(self) -> EmbedderDown:
-        return EmbedderDown("the embedding model is not loaded any more; ask again when it is back")
-
-
-@dataclass(order=True, slots=True)
-class _EmbedCall:
-    """A call in the queue: urgent ones (False sorts first), then by number."""
-
-    patient: bool
-    number: int
-    call: Callable[[], Any] = field(compare=False)
-    answer: Future[Any] = field(compare=False, default_factory=Future)
+def _guarded(call: Callable[[], R]) -> R:
+    """Return what a call does; a panic of a library in Rust is no `Exception`, and is made one."""
+    try:
+        return call()
+    except Exception:
+        raise
+    except BaseException as panic:
+        raise EmbedderDown(f"the embedding model broke off: {panic}") from panic
 
 
 #: Texts of one patient request: enough to fill the threads with texts of like length.
 BULK = 64
 
-#: Seconds the threads have to end: a micro-batch is 28 ms of CPU, and the machine may be busy.
-CLOSE_DEADLINE = 10.0
-
 
 class CompiledProvider(KeptProvider):
     """A folder that `embedding.manifest` vouches for, behind the port.
 
-    A request is cut into micro-batches, which the threads compute one after another: a person's
-    question waits for those that are being computed and overtakes all others. The rest of a request
-    is dropped when its caller stops waiting. A folder that is not what its manifest says, or a
-    library that is not installed, makes it `missing`; any other failure to load makes it `down`,
-    and it is tried again after 1 to 60 seconds.
+    A request is cut into micro-batches, which threads compute one after another: a question of a
+    person and bulk work have threads of their own. The rest of a request is dropped when its caller
+    stops waiting. A folder that is not what its manifest says, or a library that is not installed,
+    makes it `missing`; any other failure to load makes it `down`, and it is tried again after 1 to
+    60 seconds.
 
     Args:
         folder: where the model lies.
         manifest: what it said when the provider was chosen; checked again with every hash when the
             model is loaded.
         clock: paces the attempts to load.
-        threads: threads that compute; 0 for as many as this process has cores.
+        threads: threads that compute in each lane; 0 for as many as this process has cores.
         batch_tokens: tokens of a micro-batch, padding included.
 
     """
@@ -328,7 +214,8 @@ class CompiledProvider(KeptProvider):
         self._folder, self._manifest = folder, manifest
         self._limit = threads or count_cores()
         self._budget = batch_tokens
-        self._lanes: ThreadLanes | None = None
+        #: The threads of bulk work, and those of what is urgent.
+        self._lanes: dict[bool, Threads] = {}
         self._runner: Runner | None = None
         self._counts = Counter[str](tokens=0, split=0)
         self.model_id, self.dimension = manifest.model_id, manifest.dimension
@@ -337,7 +224,7 @@ class CompiledProvider(KeptProvider):
     @property
     def counters(self) -> Mapping[str, int]:
         """Return times that loading was tried again, tokens, texts in windows, calls that wait."""
-        waiting = self._lanes.waiting if self._lanes else 0
+        waiting = sum(lane.waiting for lane in self._lanes.values())
         return {"restarts": self._restarts, **self._counts, "waiting": waiting}
 
     async def start(self) -> None:
@@ -345,9 +232,10 @@ class CompiledProvider(KeptProvider):
 
         One that is `missing` looks again.
         """
-        if self._lanes is None:
-            self._lanes = ThreadLanes("embedder", self._limit)
-        self._begin(partial(self._load, self._lanes))
+        if not self._lanes:
+            names = {False: "embedder", True: "embedder-urgent"}
+            self._lanes = {urgent: Threads(name, self._limit) for urgent, name in names.items()}
+        self._begin(self._load)
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
         """Return one unit row a text; raises what the port says, and never waits for loading.
@@ -356,23 +244,23 @@ class CompiledProvider(KeptProvider):
         are quantised by row (`rowwise.py`), and only the order of pooling's sums is left.
         """
         require_texts(texts)
-        error, runner, lanes = explain_refusal(self), self._runner, self._lanes
-        if error is not None or runner is None or lanes is None:
-            raise error or EmbedderDown(f"the embedding model {self.model_id} is closed")
+        error, runner = explain_refusal(self), self._runner
+        if error is not None or runner is None:
+            raise error or self._closed()
         if not texts:
             return np.empty((0, self.dimension), dtype=np.float32)
 
         def begin() -> tuple[Begun, list[NDArray[np.float32]]]:
-            begun = runner.begin(tuple(texts), budget=self._budget, threads=lanes.limit)
+            begun = runner.begin(tuple(texts), budget=self._budget, threads=self._limit)
             # What fits into one micro-batch is computed on the same thread at once.
             is_one = len(begun.batches) == 1
             return begun, [runner.run(begun, begun.batches[0])] if is_one else []
 
         # Cut up on a thread, computed on all of them, put together here.
-        [(begun, made)] = await lanes.run([begin], urgent=urgent)
+        [(begun, made)] = await self._run([begin], urgent=urgent)
         rest = [partial(runner.run, begun, batch) for batch in begun.batches[len(made) :]]
         if rest:
-            made = await lanes.run(rest, urgent=urgent)
+            made = await self._run(rest, urgent=urgent)
         rows = runner.end(begun, made, texts=len(texts))
         windows = Counter(piece.owner for piece in begun.pieces)
         self._counts["tokens"] += sum(len(piece.ids) for piece in begun.pieces)
@@ -382,19 +270,40 @@ class CompiledProvider(KeptProvider):
     async def close(self) -> None:
         """Drop what waits, end the threads and give the memory back; `start` loads it again.
 
-        Raises nothing when a thread does not end in time: it is said in the log, and the thread
-        ends with the micro-batch that it computes.
+        A thread that computes ends with its micro-batch, which is not waited for.
         """
-        lanes, self._lanes = self._lanes, None
+        lanes, self._lanes = self._lanes, {}
         await super().close()
-        if lanes is not None:
-            await lanes.close(CLOSE_DEADLINE)
+        for lane in lanes.values():
+            lane.close()
         self._runner = None
 
-    async def _load(self, lanes: ThreadLanes) -> None:
+    async def _load(self) -> None:
         """Load the model; there is no more to do then."""
-        [self._runner] = await lanes.run([self._loaded], urgent=True)
+        [self._runner] = await self._run([self._loaded], urgent=True)
         self._become(ProviderState.READY)
+
+    async def _run(self, calls: Sequence[Callable[[], R]], *, urgent: bool) -> list[R]:
+        """Return the results of blocking calls, in order; the rest is dropped once one has failed.
+
+        Raises what that one raised, and `EmbedderDown` when the provider is closed.
+        """
+        if (lane := self._lanes.get(urgent)) is None:
+            raise self._closed()
+        works = [asyncio.ensure_future(lane.run(_guarded, call)) for call in calls]
+        try:
+            return await asyncio.gather(*works)
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if self._lanes or task is None or task.cancelling():
+                raise
+            raise self._closed() from None
+        finally:
+            for each in works:
+                each.cancel()
+
+    def _closed(self) -> EmbedderDown:
+        return EmbedderDown(f"the embedding model {self.model_id} is closed; ask again in a moment")
 
     def _loaded(self) -> Runner:
         """Check the files, load them and embed a word, so that the first text is quick."""

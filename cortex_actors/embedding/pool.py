@@ -10,9 +10,10 @@ keeps   the texts that wait or are embedded, and their callers (lost on a crash:
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict, deque
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, TypeAlias
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.embedding.provider import (
     ProviderState,
@@ -32,19 +33,13 @@ if TYPE_CHECKING:
     from cortex_actors.embedding.provider import Outcome, Provider
 
 
-#: Texts of one request that still wait, in their order.
-Request: TypeAlias = OrderedDict[str, None]
-
-
 class EmbeddingQueue:
     """Texts that wait for the embedder, each of them once.
 
-    Texts that no person waits for go when `items` are together or the oldest has waited `seconds`:
-    up to `bulk` of them go at once (never fewer than `items`), one from each request in turn,
-    so that a request of five is not kept waiting by one of five thousand; the texts of a request
-    keep their order. Urgent texts are another lane: they are due at once and go alone with their
-    like, because a batch of twenty costs a waiting person twenty times the time of one. Times are
-    monotonic seconds.
+    Texts that no person waits for go in their order when `items` are together or the oldest has
+    waited `seconds`: up to `bulk` of them go at once (never fewer than `items`). Urgent texts are
+    another lane: they are due at once and go alone with their like, because a batch of twenty costs
+    a waiting person twenty times the time of one. Times are monotonic seconds.
     """
 
     def __init__(self, *, items: int, seconds: float, limit: int, bulk: int = 0) -> None:
@@ -55,9 +50,6 @@ class EmbeddingQueue:
         # Text -> when it came. OrderedDicts, because their first one is found and taken at once.
         self._urgent: OrderedDict[str, float] = OrderedDict()
         self._patient: OrderedDict[str, float] = OrderedDict()
-        # The requests of patient texts, the next one to be served first, and where each text is.
-        self._turns: deque[Request] = deque()
-        self._request_of: dict[str, Request] = {}
 
     def add(self, texts: Iterable[str], *, urgent: bool, at: float) -> None:
         """Put the texts of one request at the end of the line, all of them or none.
@@ -75,30 +67,15 @@ class EmbeddingQueue:
             )
         for text in new if urgent else ():
             # What has become urgent leaves the patient lane.
-            if self._patient.pop(text, None) is not None:
-                del self._request_of.pop(text)[text]
+            self._patient.pop(text, None)
         lane.update(dict.fromkeys(new, at))
-        if new and not urgent:
-            request: Request = OrderedDict.fromkeys(new)
-            self._turns.append(request)
-            self._request_of.update(dict.fromkeys(new, request))
 
     def take(self, at: float, *, urgent: bool) -> list[str]:
         """Remove and return the texts that a lane is to embed now; none when nothing is due."""
         if self.due(at, urgent=urgent) != 0.0:
             return []
         lane = self._urgent if urgent else self._patient
-        texts = list(lane)[: self._items] if urgent else []
-        if not urgent:
-            while len(texts) < min(self._bulk, len(lane)):
-                # One text of the request whose turn it is, which is over with that.
-                if request := self._turns[0]:
-                    self._turns.rotate(-1)
-                    text, _ = request.popitem(last=False)
-                    del self._request_of[text]
-                    texts.append(text)
-                else:
-                    self._turns.popleft()
+        texts = list(islice(lane, self._items if urgent else self._bulk))
         for text in texts:
             del lane[text]
         return texts

@@ -13,10 +13,9 @@ from cortex_actors.endpoint.client import Guard
 from cortex_actors.endpoint.connection import StoreConnection
 from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.chroma import Chroma
-from cortex_actors.federation.adapters.cortex import CortexAdapter
 from cortex_actors.federation.adapters.mcp import Mcp
 from cortex_actors.federation.adapters.pgvector import Pgvector
-from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
+from cortex_actors.federation.adapters.seren import CortexAdapter, SerenLoci, SerenMemory
 from cortex_actors.federation.remote import Adapter, RemoteStore
 from cortex_actors.rules.addresses import STDIO, reach
 

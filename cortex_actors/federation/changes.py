@@ -73,7 +73,7 @@ class StoreChanges:
                 kept.append(place.auth)
                 spec = replace(spec, auth=place.auth)
                 warnings += [place.warning] if place.warning else []
-            told = await self.write(registry.put_entry(found.entries, spec))
+            await self.write(registry.put_entry(found.entries, spec))
         except BaseException:
             await bound.close()
             await self._forgotten(kept)
@@ -88,7 +88,7 @@ class StoreChanges:
             "added": spec.name,
             "store": register.row(register.spec(spec.name)),
             "resolves": resolves,
-            "warnings": [*told, *warnings],
+            "warnings": warnings,
         }
         return StoreChange(answer, added=(spec.name,))
 
@@ -104,13 +104,13 @@ class StoreChanges:
         if gone is None:
             why = "what is kept here always takes part" if spec.type == LOCAL else _LASTING
             raise Refused(f"cannot remove {name}: {why}")
-        told = await self.write(registry.drop_entry(found.entries, name))
+        await self.write(registry.drop_entry(found.entries, name))
         if spec.managed:
             register.forget(name)
         register.managed = tuple(each for each in register.managed if each is not gone)
         register.shadowed = tuple(each for each in register.shadowed if each is not gone)
         await self.read()
-        warnings = [*told, *await self._forgotten(self._unshared([gone.auth]))]
+        warnings = await self._forgotten(self._unshared([gone.auth]))
         answer = {"removed": name, "shadowed": not spec.managed, "warnings": warnings}
         return StoreChange(answer, removed=(name,) if spec.managed else ())
 
@@ -233,32 +233,17 @@ class StoreChanges:
         """Read what the overlay holds now: a person may have repaired it by hand.
 
         A file that was spoilt since it was read last takes nothing away: what is known of it goes
-        on, and the next write puts that in its place.
+        on, until the daemon restarts.
         """
-        found = await asyncio.to_thread(self._file.read)
+        found, register = await asyncio.to_thread(self._file.read), self.register
         if not found.is_sound:
-            managed = self.register.managed
-            known = (*managed, *self.register.shadowed)
-            entries = tuple(schema.format_entry(each) for each in known)
-            # Asked meanwhile is who is known from before it was spoilt.
-            names = ", ".join(each.name for each in managed)
-            meanwhile = (
-                f"what was read of it before counts until the daemon restarts: {names}"
-                if managed
-                else "no store that was added by command is asked meanwhile"
-            )
-            told = tuple(f"{each}; {meanwhile}" for each in found.trouble)
-            found = replace(found, entries=entries, specs=known, trouble=told)
-        self.register.overlay(found)
+            found = replace(found, specs=(*register.managed, *register.shadowed))
+        register.overlay(found)
         return found
 
-    async def write(self, entries: Sequence[object]) -> list[str]:
-        """Let the overlay hold these; return what a person reads of it.
-
-        Raises `HomeUnwritable`, and then it is as it was.
-        """
-        aside = await asyncio.to_thread(self._file.write, entries)
-        return [] if aside is None else [f"what was there before is kept as {aside}"]
+    async def write(self, entries: Sequence[object]) -> None:
+        """Let the overlay hold these; raises as `Overlay.write` does."""
+        await asyncio.to_thread(self._file.write, entries)
 
     async def _follow(
         self, changes: Iterable[tuple[StoreSpec, dict[str, Any]]], entries: tuple[object, ...]

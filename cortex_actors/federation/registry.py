@@ -14,12 +14,10 @@ crash leaves the one before.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import stat
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.endpoint.replies import finite, not_json
@@ -88,7 +86,7 @@ class Register:
         return (*self.faults, *told)
 
     def adopt(self, settings: FederationSettings, tls: TlsSettings) -> None:
-        """Follow these settings; what was turned goes on where they say what they said before.
+        """Follow these settings; what was turned holds until they are others.
 
         Connections are made again where anything of it changed, because it says how they are made.
         """
@@ -97,16 +95,10 @@ class Register:
         self.settings, self._tls = settings, tls
         if is_same:
             return
-        self._turned = {
-            name: value
-            for name, value in self._turned.items()
-            if getattr(before, name) == getattr(settings, name)
-        }
+        self._turned, self._tuned = {}, {}
         new = {each.name: each for each in self._base()}
         for name in {*old, *new}:
             one, other = old.get(name), new.get(name)
-            if one != other:
-                self._tuned.pop(name, None)
             if not (one and other) or (one.type, one.url) != (other.type, other.url):
                 # It is another store: how the one did says nothing of it.
                 self.health.pop(name, None)
@@ -257,8 +249,8 @@ class Overlaid:
         entries: what is in the array, understood or not.
         specs: the stores among it, in order; of several with one name the first.
         trouble: what a person has to mend, a sentence each.
-        is_sound: it is missing or a file of ours, and so may be replaced; another one has to be
-            kept aside first.
+        is_sound: it is missing or a file of ours, and so may be replaced; another one is a
+            person's to mend first.
 
     """
 
@@ -306,24 +298,20 @@ class Overlay:
         trouble += [] if is_private else [loose]
         return Overlaid(tuple(entries), tuple(found.values()), tuple(trouble))
 
-    def write(self, entries: Sequence[object]) -> Path | None:
-        """Let the file hold these; return where what was there is kept, if that was none of ours.
+    def write(self, entries: Sequence[object]) -> None:
+        """Let the file hold these.
 
-        Raises `HomeUnwritable`, and `Refused` for more than is read again; then it is as it was.
+        Raises `HomeUnwritable`, also where what is there is none of ours, and `Refused` for more
+        than is read again; then it is as it was.
         """
         body = f"{json.dumps(entries, indent=2)}\n".encode("ascii")
         if len(body) > LARGEST:
             message = f"{self.path} would have more than {LARGEST:,} bytes"
             raise Refused(f"{message}; nothing was changed: describe the stores in fewer words")
-        aside = None
-
-        def keep() -> None:
-            nonlocal aside
-            aside = None if self.read().is_sound else self._keep_aside()
-
+        if not (found := self.read()).is_sound:
+            raise HomeUnwritable(f"nothing was changed: {found.trouble[0]}")
         try:
-            replace_file(self.path, body, before=keep)
-            return aside
+            replace_file(self.path, body)
         except OSError as error:
             raise HomeUnwritable(
                 f"cannot write {self.path}: {error.strerror or error}; nothing was changed: see "
@@ -352,20 +340,8 @@ class Overlay:
 
     def _unsound(self, why: str) -> Overlaid:
         """Return that it cannot be used."""
-        said = (
-            f"{self.path} is not used: {why}; mend it and run cortex stores list (the next store "
-            "that is added keeps it aside)"
-        )
+        said = f"{self.path} is not used: {why}; mend or remove it, then run cortex stores list"
         return Overlaid(trouble=(said,), is_sound=False)
-
-    def _keep_aside(self) -> Path:
-        """Give what is there another name as well, one that nothing has; return that."""
-        for number in count(1):
-            aside = self.path.with_name(f"{self.path.name}.aside-{number}")
-            with contextlib.suppress(FileExistsError):
-                os.link(self.path, aside, follow_symlinks=False)
-                break
-        return aside
 
 
 def put_entry(entries: Sequence[object], spec: StoreSpec) -> tuple[object, ...]:

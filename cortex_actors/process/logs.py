@@ -1,9 +1,8 @@
 """The log stream: what happens, as records that people and programs can follow.
 
-Every record goes to a ring in memory, to every follower whose filter lets it pass, and to
-`logs/cortex.ndjson` (see `logfile` for what a crash loses). Writing never blocks or raises: a
-follower that reads slowly loses its oldest records and reads how many. Records carry a `seq` that
-goes on across restarts and is given once, so a reader can say where it stopped.
+Every record goes to a ring in memory and to `logs/cortex.ndjson` (see `logfile` for what a crash
+loses). Writing never blocks or raises. Records carry a `seq` that goes on across restarts and is
+given once, so a reader can say where it stopped.
 
 What sends the stream on, such as Server-Sent Events, needs no more than this, where the id of an
 event is the `seq` of its batch's last record and `Last-Event-ID` is `since`:
@@ -13,12 +12,11 @@ async for batch in stream.follow(Filter(since=last_event_id), last=None):
     send(batch.id, batch.records, batch.dropped)
 ```
 
-One reader of the log stream: its position, what waits for it, and what it has missed.
+One reader of the log stream: its position, and what it has missed.
 
-A follower that begins behind reads what it has not seen in pages, first from the files and then
-from the ring in memory, as fast as its reader takes them; once it has caught up, records are pushed
-into its own bounded queue. Which of the two it is changes under the stream's guard, and its
-position is a number, so at that moment no record is lost and none is doubled.
+A follower is a position, and takes what comes after it as fast as it is read: from the ring, and
+where the ring begins later, in pages from the files. So a slow one holds no memory, and misses only
+what the files hold no longer, which it reads as a number.
 """
 
 from __future__ import annotations
@@ -37,13 +35,14 @@ from typing import IO, TYPE_CHECKING
 from cortex_actors.process import logfile
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from cortex_actors.clock import Clock
 
 
-#: Records that may wait for one follower, and how many it is given at once.
-FOLLOWER_LIMIT, BATCH = 1_000, 200
+#: Records that a follower is given at once.
+BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +50,7 @@ class LogBatch:
     """What a follower is given at once; it is false at the end of the stream."""
 
     records: tuple[logfile.LogEntry, ...] = ()
-    #: Records lost just before these: the reader was slow, or they are gone.
+    #: Records lost just before these: neither memory nor the files have them.
     dropped: int = 0
 
     def __bool__(self) -> bool:
@@ -72,26 +71,25 @@ class Follower:
     """An asynchronous iterator of batches; made by `LogStream.follow`, read on that loop."""
 
     source: LogStream
-    #: What passes, and where it begins.
+    #: What passes.
     wanted: logfile.Filter
+    #: The number after which it goes on.
+    after: int
     _: KW_ONLY
-    #: Records that may wait.
-    limit: int = FOLLOWER_LIMIT
-    #: Of what is old, only so many of the last; None for all of it.
+    #: Records that are given first.
+    first: Iterable[logfile.LogEntry] = ()
+    #: Of what is old, up to the number `until`, only so many of the last; None for all of it.
     keep: int | None = None
+    until: int = 0
     #: Whether it follows when it has caught up, instead of ending.
     go_on: bool = True
 
     def __post_init__(self) -> None:
-        """Begin after `wanted.since`."""
-        #: The number of the last record it was offered while it was behind.
-        self.after = self.wanted.since
-        #: Whether it has yet to catch up, rather than being pushed every new record.
-        self.behind = True
-        self._queue: deque[logfile.LogEntry] = deque()
+        """Begin after `after`."""
+        self._waiting = deque(self.first, self.keep)
         self._dropped = 0
-        self._ended = False
-        self._woken = asyncio.Event()
+        self._ended = self._is_woken = False
+        self._news = asyncio.Event()
         self._loop = asyncio.get_running_loop()
 
     def __aiter__(self) -> Follower:
@@ -105,86 +103,68 @@ class Follower:
         raise StopAsyncIteration
 
     async def take(self) -> LogBatch:
-        """Return what waits, at most 200 records; an empty batch says that the stream ended."""
+        """Return what comes next, at most 200 records; an empty batch is the stream's end."""
         while True:
-            if self.behind and (self.keep is not None or not (self._queue or self._dropped)):
-                await self._catch_up()
-            elif not (self._queue or self._dropped):
-                await self._woken.wait()
-            with self.source.guard:
-                # What is kept of the old is known when all of it was seen.
-                batch = LogBatch() if self.behind and self.keep is not None else self._cut()
-                # A wake may be late, for records that an earlier batch took along.
-                if batch or (self._ended and not self._queue):
-                    return batch
+            self._is_woken = False
+            self._news.clear()
+            # What is kept of the old is known when all of it was seen.
+            while self.after < self.until and await self._step():
+                pass
+            while not (self._waiting or self._dropped) and await self._step():
+                pass
+            if self._waiting or self._dropped:
+                count = min(len(self._waiting), BATCH)
+                some = tuple(self._waiting.popleft() for _ in range(count))
+                dropped, self._dropped = self._dropped, 0
+                return LogBatch(some, dropped)
+            if self._ended or not self.go_on:
+                self.close()
+                return LogBatch()
+            await self._news.wait()
 
     def close(self) -> None:
-        """End the stream for this reader; what waits can still be taken."""
+        """End the stream for this reader; what waits in memory can still be taken."""
         self.source.forget(self)
 
-    def offer(self, record: logfile.LogEntry) -> None:
-        """Queue a record that passes; called under the stream's guard, from any thread."""
-        if not self.wanted.passes(record):
-            return
-        if len(self._queue) >= self.limit:
-            self._queue.popleft()
-            self._dropped += 1
-        self._queue.append(record)
-        if len(self._queue) == 1:
-            self._wake()
-
-    def caught_up(self) -> None:
-        """Be pushed every record from now on; called under the stream's guard."""
-        self.behind = False
-        self._trim()
+    def wake(self) -> None:
+        """Let the reader look for more, on its own loop; called under the guard, by any thread."""
+        if not self._is_woken:
+            self._is_woken = True
+            with suppress(RuntimeError):  # its loop has ended before it
+                self._loop.call_soon_threadsafe(self._news.set)
 
     def end(self) -> None:
-        """Let the reader find the end after what waits; called under the stream's guard."""
+        """Let the reader find the end after what memory holds; called under the guard."""
         self._ended = True
-        self.behind = False
-        self._wake()
+        self.wake()
 
-    async def _catch_up(self) -> None:
-        """Take one step towards the present."""
-        before = self.source.load(self)
-        if before is None:
+    async def _step(self) -> bool:
+        """Take some of what comes next; False when there is nothing."""
+        some = self.source.load(self.after)
+        if isinstance(some, list):
+            if not some:
+                return False
+            self._waiting.extend(filter(self.wanted.passes, some))
+            self.after = some[-1].seq
             # Many that are behind must not hold the loop for more than a step each.
             await asyncio.sleep(0)
-            return
+            return True
+        if self._ended:
+            return False
         async with self.source.reading:
             found = await asyncio.to_thread(
-                self.source.page, self.wanted, after=self.after, before=before
+                self.source.page, self.wanted, after=self.after, before=some
             )
-        with self.source.guard:
-            self.after = found.last
-            self._queue.extend(found.records)
-            self._trim()
-            self._dropped += found.dropped
-
-    def _trim(self) -> None:
-        """Forget the oldest of what is kept of the past."""
-        while self.keep is not None and len(self._queue) > self.keep:
-            self._queue.popleft()
-
-    def _cut(self) -> LogBatch:
-        """Take what waits from the queue, and sleep again once it is empty."""
-        count = min(len(self._queue), BATCH)
-        batch = LogBatch(tuple(self._queue.popleft() for _ in range(count)), self._dropped)
-        self._dropped = 0
-        if not self._queue and not self._ended:
-            self._woken.clear()
-        return batch
-
-    def _wake(self) -> None:
-        """Wake the reader on its own loop, which may have ended before it."""
-        with suppress(RuntimeError):
-            self._loop.call_soon_threadsafe(self._woken.set)
+        self.after = found.last
+        self._waiting.extend(found.records)
+        self._dropped += found.dropped
+        return True
 
 
 #: Records kept in memory.
 RING = 5_000
 
-#: Records of the ring that a follower which is behind is offered in one turn of the loop: 0.5 ms.
+#: Records of the ring that a follower looks at in one turn of the loop: 0.5 ms.
 STEP = 200
 
 #: What the standard library puts on every `LogRecord`; anything else was given with `extra=`.
@@ -201,7 +181,6 @@ class LogStream:
         self._clock = clock
         self._ring: deque[logfile.LogEntry] = deque(maxlen=RING)
         self._followers: set[Follower] = set()
-        self._behind: set[Follower] = set()
         #: The last number of earlier lives, the one before our first, and the last we gave.
         self._before = logfile.last_number(path)
         self._begin = self._seq = self._before + (0 if logfile.ended_well(path) else logfile.LEAP)
@@ -215,7 +194,7 @@ class LogStream:
     @property
     def followers(self) -> int:
         """How many readers follow."""
-        return len(self._followers) + len(self._behind)
+        return len(self._followers)
 
     def write(
         self, level: str, text: str, *, actor: str, topic: str | None = None, **fields: object
@@ -226,7 +205,7 @@ class LogStream:
             record = logfile.made((self._seq, self._clock.now(), level, actor, topic, text), fields)
             self._ring.append(record)
             for follower in self._followers:
-                follower.offer(record)
+                follower.wake()
             self._file.put(record.encoded)
         if self._echo:
             self._echo.put(logfile.line(record))
@@ -241,39 +220,33 @@ class LogStream:
         A `since` that was never given is another log's: everything of this life is shown. Without
         `go_on` the stream ends where it would begin to wait.
         """
-        asked = wanted.since or wanted.since_at
+        keep = None if last is None else min(last, RING)
         with self.guard:
             if wanted.since > self._seq and go_on:
                 wanted = replace(wanted, since=self._begin)
-            keep = None if last is None else min(last, RING if asked else FOLLOWER_LIMIT)
-            limit = max(FOLLOWER_LIMIT, keep or 0)
-            follower = Follower(self, wanted, limit=limit, keep=keep, go_on=go_on)
-            self._behind.add(follower)
-            if keep is not None and not asked:
-                for record in self.recent(wanted, last=keep):
-                    follower.offer(record)
-                self._catch_up(follower)
+            if wanted.since or wanted.since_at or keep is None:
+                at, until = wanted.since, 0 if keep is None else self._seq
+                follower = Follower(self, wanted, at, keep=keep, until=until, go_on=go_on)
+            else:
+                first = self.recent(wanted, last=keep)
+                follower = Follower(self, wanted, self._seq, first=first, go_on=go_on)
+            self._followers.add(follower)
         return follower
 
-    def load(self, follower: Follower) -> int | None:
-        """Offer a follower that is behind what comes next from memory.
+    def load(self, after: int) -> list[logfile.LogEntry] | int:
+        """Return some of the records after a number, none where there are none yet.
 
-        Returns None, or before which number the files have to be read first.
+        Where memory has them no longer, return before which number the files have to be read.
         """
         with self.guard:
-            if self._before <= follower.after < self._begin:
+            if self._before <= after < self._begin:
                 # Between two lives lie numbers that no record has.
-                follower.after = self._begin
+                after = self._begin
             oldest = self._ring[0].seq if self._ring else self._seq + 1
-            begin = follower.after + 1 - oldest
-            if begin < 0:
+            at = after + 1 - oldest
+            if at < 0:
                 return oldest
-            for record in islice(self._ring, begin, begin + STEP):
-                follower.offer(record)
-                follower.after = record.seq
-            if begin + STEP >= len(self._ring):
-                self._catch_up(follower)
-            return None
+            return [self._ring[n] for n in range(at, min(at + STEP, len(self._ring)))]
 
     def page(self, wanted: logfile.Filter, *, after: int, before: int) -> logfile.LogPage:
         """Return the next records in the files with `after` < `seq` < `before`; blocks.
@@ -300,27 +273,16 @@ class LogStream:
         """End one follower."""
         with self.guard:
             self._followers.discard(follower)
-            self._behind.discard(follower)
             follower.end()
 
     def close(self, timeout: float = 1.0) -> bool:
         """End all followers and write what is queued; say whether that was done in time."""
         with self.guard:
-            for follower in self._followers | self._behind:
+            for follower in tuple(self._followers):
                 self.forget(follower)
             self._file.put(json.dumps({logfile.CLOSED: self._seq}))
         done = self._file.close(timeout)
         return (self._echo is None or self._echo.close(timeout)) and done
-
-    def _catch_up(self, follower: Follower) -> None:
-        """Push a follower every record from now on, or end it; called under the guard."""
-        if follower.go_on:
-            self._behind.discard(follower)
-            self._followers.add(follower)
-            follower.caught_up()
-        else:
-            follower.caught_up()
-            self.forget(follower)
 
 
 class StreamHandler(logging.Handler):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import strategies as st
 
 from cortex_actors import topics
-from cortex_actors.bus.bus import CUSTOM_NAMES, Switchboard, make_matcher
+from cortex_actors.bus.bus import Switchboard, make_matcher
 from cortex_actors.bus.commits import refuse_too_large
 from cortex_actors.domain.event import Custom
 from cortex_actors.errors import BadInput, UnknownTopic
@@ -67,30 +67,6 @@ class TestPatterns:
 
 
 class TestNames:
-    def test_let_go(self, board: Switchboard) -> None:
-        """A name too many takes the place of the one that was said longest ago."""
-        for number in range(CUSTOM_NAMES):
-            board.admit(f"custom:t-{number}")
-            board.hearers(f"custom:t-{number}")
-        board.admit("custom:t-0")
-        board.admit("custom:new")
-        board.hearers("custom:new")
-
-        assert {"custom:t-0", "custom:new"} <= board._said.keys()
-        assert "custom:t-1" not in board._said
-        assert CUSTOM_NAMES == len(board._signals) == len(board._said)
-
-    def test_asked_for(self, board: Switchboard) -> None:
-        """A name that somebody subscribes to is kept, a pattern keeps none."""
-        board.connect("custom:rare", print)
-        board.connect("custom:*", print)
-        for name in ("rare", *(f"t-{number}" for number in range(CUSTOM_NAMES + 5))):
-            board.admit(f"custom:{name}")
-
-        assert "custom:rare" in board._said
-        assert "custom:t-5" not in board._said
-        assert CUSTOM_NAMES == len(board._said)
-
     def test_not_admitted(self, board: Switchboard) -> None:
         """Asking who hears a name that was never admitted keeps nothing of it."""
         subscription = board.connect("custom:*", print)
@@ -98,19 +74,6 @@ class TestNames:
             assert (subscription,) == board.hearers(f"custom:t-{number}")
 
         assert not board._signals
-
-    def test_again(self, board: Switchboard) -> None:
-        """A name that was let go is heard by the same receivers when it comes back."""
-        subscription = board.connect("custom:*", print)
-        board.admit("custom:a")
-        assert (subscription,) == board.hearers("custom:a")
-        for number in range(CUSTOM_NAMES):
-            board.admit(f"custom:t-{number}")
-        let_go = "custom:a" not in board._said
-        board.admit("custom:a")
-
-        assert let_go
-        assert (subscription,) == board.hearers("custom:a")
 
     def test_cancelled(self, board: Switchboard) -> None:
         """A cancelled subscription leaves nothing behind."""

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.cli import entry
-from cortex_actors.embedding import manifest
 from cortex_actors.embedding.factory import report
 from cortex_actors.home import Home
 from tests.embedding.compiling import MAKING, put
@@ -76,13 +75,6 @@ class TestStatus:
     def test_why_not(self, tmp_path: Path, asked: dict[str, Any], why: str) -> None:
         """What will not be compiled says why."""
         assert why in report(tmp_path, **{**ASKED, **asked})["why"]
-
-    def test_refused(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
-        """A model that has no compiled form says what stands in the way."""
-        home.models.mkdir()
-        manifest.remember_refusal(home.models, DEFAULT, "its modules LSTM are not among", at=1)
-
-        assert "its modules LSTM are not among" == shown(capsys, "status")["why"]
 
     def test_lost(self, home: Home) -> None:
         """A compiled model that answers and is gone is told, with the mend."""

@@ -63,25 +63,6 @@ class TestBulk:
         assert list("abc") == taken(line, 0.0)
 
 
-class TestTurns:
-    def test_small_request(self) -> None:
-        """A request of two is done with the next batch, however much waits before it."""
-        line = EmbeddingQueue(items=4, seconds=0.5, limit=100)
-        line.add("abcdefghij", urgent=False, at=0.0)
-        line.add("yz", urgent=False, at=0.1)
-
-        assert list("aybz") == taken(line, 0.1)
-
-    def test_goes_round(self) -> None:
-        """Turns go on where the last batch ended, and each request keeps its order."""
-        line = EmbeddingQueue(items=3, seconds=0.5, limit=100)
-        line.add("abc", urgent=False, at=0.0)
-        line.add("xyz", urgent=False, at=0.0)
-
-        assert list("axb") == taken(line, 0.0)
-        assert list("ycz") == taken(line, 0.0)
-
-
 @dataclass(frozen=True, slots=True)
 class Asked:
     """One request."""

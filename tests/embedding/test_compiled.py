@@ -98,7 +98,9 @@ class TestLoading:
         gc.collect()
 
         assert model() is None
-        assert not any(each.name.startswith("embedder") for each in threading.enumerate())
+        await eventually(
+            lambda: not any(each.name.startswith("embedder") for each in threading.enumerate())
+        )
         with pytest.raises(EmbedderDown):
             await provider.embed(["a"])
 

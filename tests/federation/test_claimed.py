@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.hit import REMOTE
-from cortex_actors.federation.adapters.cortex import CortexAdapter
 from cortex_actors.federation.adapters.mcp import Fields
-from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
+from cortex_actors.federation.adapters.seren import CortexAdapter, SerenLoci, SerenMemory
 from cortex_actors.federation.answers import clean_hits, make_nearest
 from cortex_actors.federation.store import ByTopic
 from tests.federation.canned import CannedLine, asked, speaking

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.federation.adapters.cortex import CortexAdapter
+from cortex_actors.federation.adapters.seren import CortexAdapter
 from tests.federation.canned import CannedLine, asked, speaking
 
 

@@ -146,7 +146,7 @@ class TestRead:
 class TestWrite:
     def test_form(self, file: Overlay, tmp_path: Path) -> None:
         """The file is an array with an indent of two, for its owner alone, and nothing beside."""
-        assert None is file.write(put_entry((), spec(weight=2.0)))
+        file.write(put_entry((), spec(weight=2.0)))
 
         wanted = [{**ROW, "weight": 2.0, "floor": 0.0}]
         assert json.dumps(wanted, indent=2) + "\n" == file.path.read_text()
@@ -177,28 +177,18 @@ class TestWrite:
 
         assert 0o600 == file.path.stat().st_mode & 0o777
 
-    def test_kept_aside(self, file: Overlay) -> None:
-        """A file that is no array is kept under another name, and one kept before is not lost."""
-        for number, text in enumerate(("first", "second"), start=1):
-            file.path.write_text(text)
-            aside = file.write([ROW])
-
-            assert aside == file.path.with_name(f"runtime-stores.json.aside-{number}")
-            assert text == aside.read_text()
-        assert "first" == file.path.with_name("runtime-stores.json.aside-1").read_text()
-        assert (spec(),) == file.read().specs
-
-    def test_link(self, file: Overlay, tmp_path: Path) -> None:
-        """A link is kept aside as a link; what it leads to is not written."""
+    @pytest.mark.parametrize("is_link", [False, True])
+    def test_not_ours(self, file: Overlay, tmp_path: Path, *, is_link: bool) -> None:
+        """A file that is none of ours, or a link, is written neither over nor through."""
         target = tmp_path / "elsewhere"
-        target.write_text("a person's own")
-        file.path.symlink_to(target)
-        aside = file.write([ROW])
+        (target if is_link else file.path).write_text("a person's own")
+        if is_link:
+            file.path.symlink_to(target)
 
-        assert aside is not None
-        assert aside.is_symlink()
-        assert not file.path.is_symlink()
-        assert "a person's own" == target.read_text()
+        with pytest.raises(HomeUnwritable, match="mend or remove it"):
+            file.write([ROW])
+        assert "a person's own" == file.path.read_text()
+        assert is_link == file.path.is_symlink()
 
     def test_too_much(self, file: Overlay) -> None:
         """More than is read again is not written."""

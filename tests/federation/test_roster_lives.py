@@ -107,16 +107,21 @@ class TestReload:
         assert 0 == (await house.health("facts"))["total"]
 
     async def test_turned(self, house: House) -> None:
-        """What the settings say otherwise now counts; what they say as before stays turned."""
+        """What is turned holds until the settings are others, and then what these say counts."""
         await house.begin(stores=[base(), base("mem")])
         turned = [{"name": "facts", "weight": 3.0}, {"name": "mem", "weight": 4.0}]
         await house.verbs.configure({"k": 5, "n_results": 3, "stores": turned})
         await house.end()
+        await house.begin(stores=[base(), base("mem")])
+        same = await house.fan()
+        await house.end()
         await house.begin(k=30, stores=[base(weight=2.0), base("mem")])
-        fan = await house.fan()
+        other = await house.fan()
 
-        assert (30.0, 3) == (fan.knobs.k, fan.knobs.n_results)
-        assert [1.0, 2.0, 4.0] == [each.weight for each in fan.members]
+        assert (5.0, 3) == (same.knobs.k, same.knobs.n_results)
+        assert [1.0, 3.0, 4.0] == [each.weight for each in same.members]
+        assert (30.0, 10) == (other.knobs.k, other.knobs.n_results)
+        assert [1.0, 2.0, 1.0] == [each.weight for each in other.members]
 
     async def test_reconnected(self, house: House) -> None:
         """Connections are made anew where the settings tell how they are made."""

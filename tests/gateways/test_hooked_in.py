@@ -9,8 +9,7 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.endpoint.connection import StoreConnection
-from cortex_actors.federation.adapters.cortex import CortexAdapter
-from cortex_actors.federation.adapters.seren import SerenLoci, SerenMemory
+from cortex_actors.federation.adapters.seren import CortexAdapter, SerenLoci, SerenMemory
 from cortex_actors.federation.answers import OutgoingQuestion
 from cortex_actors.federation.store import ByTopic, StoreSpec
 from cortex_actors.rules.sameness import NO_WORDS

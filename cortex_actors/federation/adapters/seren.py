@@ -9,6 +9,13 @@ SerenLoci: asks a store of facts that speaks its contract.
 A fact has an address (project and key) and one value that holds. The store puts what was asked for
 by its key first, with a relevance of 1; everything else it ranks by words, or by meaning too. The
 contract is described in docs/stores.md.
+
+Cortex: asks another daemon like this one, by a question and, at its SerenMemory door, by topics.
+
+It answers from what is everybody's there: the village's memories, what shared files say, documents.
+It asks no other store for us, so two daemons that ask each other do not go on for ever. Its order
+is kept; its scores are of one search of its own and only shown. The other side of this contract is
+in docs/serving.md.
 """
 
 from __future__ import annotations
@@ -52,8 +59,14 @@ _TYPES = {"SerenLoci": "seren_loci", "SerenMemory": "seren_memory"}
 class _Seren(HttpAdapter):
     """What the programs of the family have in common."""
 
+    #: Hits that such a store gives at most.
+    most: ClassVar[int]
     #: What its answers are, as errors say it.
     shape: ClassVar[str]
+
+    def wanted(self, limit: int) -> int:
+        """Return how many hits are asked for."""
+        return min(max(1, limit), self.most)
 
     async def asked_who(self, seconds: float) -> tuple[str, Mapping[str, Any]]:
         """Return as `introduced`; raises `StoreUnusable` when another of the family answers."""
@@ -61,6 +74,54 @@ class _Seren(HttpAdapter):
         if service in _TYPES and service not in self.shape:
             raise StoreUnusable(f"it is a {service}; give it the type {_TYPES[service]}")
         return service, said
+
+
+class _Tagged(_Seren):
+    """One that is asked by topics as well, at `path` and with `always` in each request."""
+
+    path: str
+    always: Mapping[str, Any]
+
+    async def by_topic(self, asked: ByTopic) -> Answer:
+        """Return what is tagged with any of some topics, but for some ids."""
+        wanted = min(self.wanted(asked.limit), MOST)
+        body = {"topics": list(asked.topics), "n_results": wanted, **self.always}
+        body["exclude_ids"] = list(asked.exclude_ids)
+        document = await self.line.post(self.path, body, seconds=asked.seconds)
+        return hits_in(document, self._tagged, limit=wanted, shape=self.shape)
+
+    def _tagged(self, row: Mapping[str, Any]) -> RankedHit | None:
+        """Return a row of an answer by topic as a hit: it is there by its tags, not by meaning."""
+        topics = _texts(row.get("matched_topics"))
+        told = {"source": "topic-edge", "matched_topics": topics, "overlap": row.get("overlap")}
+        return self._hit(row, score=row.get("overlap"), sure=0.0, metadata=told)
+
+    def _hit(
+        self,
+        row: Mapping[str, Any],
+        *,
+        metadata: Mapping[str, object],
+        distance: object = None,
+        score: object = None,
+        sure: float | None = None,
+    ) -> RankedHit | None:
+        """Return a hit; None without an id or a text."""
+        own = record(row.get("metadata"))
+        own |= {name: row.get(name) for name in ("tier", "topic") if name not in own}
+        return make_hit(
+            self.name,
+            row.get("id"),
+            text=text(row.get("content")),
+            distance=distance,
+            score=score,
+            sure=sure,
+            metadata={**own, **metadata},
+        )
+
+
+def _texts(given: object) -> list[str]:
+    """Return the first texts of a list; none of what is none."""
+    return [text(each) for each in given[:_MANY]] if isinstance(given, list) else []
 
 
 class SerenMemoryOptions(StoreOptions):
@@ -79,7 +140,7 @@ class SerenMemoryOptions(StoreOptions):
     topic_search_path: Below = "/by_topic"
 
 
-class SerenMemory(_Seren):
+class SerenMemory(_Tagged):
     """Asks a SerenMemory: what it remembers, in three tiers.
 
     Added with `cortex stores add episodes seren_memory http://127.0.0.1:7420`.
@@ -92,27 +153,18 @@ class SerenMemory(_Seren):
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
         super().__init__(spec, line)
         options = SerenMemoryOptions.of(spec)
-        self._search, self._topics = options.search_path, options.topic_search_path
+        self._search, self.path = options.search_path, options.topic_search_path
         self._around = options.with_surroundings
-        self._always = options.model_dump(include=_TIERS)
-        if options.include_satellites:
-            self._always["include_satellites"] = True
+        satellites = {"include_satellites"} if options.include_satellites else set()
+        self.always = options.model_dump(include=_TIERS | satellites)
 
     async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return hits in the store's own order, with what is around them."""
-        wanted = min(max(1, asked.limit), MOST)
-        body = {"query": asked.text, "n_results": wanted, **self._always}
+        wanted = self.wanted(asked.limit)
+        body = {"query": asked.text, "n_results": wanted, **self.always}
         body["with_surroundings"] = self._around
         document = await self.line.post(self._search, body, seconds=asked.seconds)
         return hits_in(document, self._found, limit=wanted, shape=self.shape)
-
-    async def by_topic(self, asked: ByTopic) -> Answer:
-        """Return what is tagged with any of some topics, but for some ids."""
-        wanted = min(max(1, asked.limit), MOST)
-        body = {"topics": list(asked.topics), "n_results": wanted, **self._always}
-        body["exclude_ids"] = list(asked.exclude_ids)
-        document = await self.line.post(self._topics, body, seconds=asked.seconds)
-        return hits_in(document, self._tagged, limit=wanted, shape=self.shape)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what the server says of itself, once it has let us in.
@@ -138,35 +190,6 @@ class SerenMemory(_Seren):
         if hit is None or not beside:
             return hit
         return replace(hit, extra={**hit.extra, "surroundings": beside})
-
-    def _tagged(self, row: Mapping[str, Any]) -> RankedHit | None:
-        """Return a row of an answer by topic as a hit: it is there by its tags, not by meaning."""
-        matched = row.get("matched_topics")
-        topics = [text(each) for each in matched[:_MANY]] if isinstance(matched, list) else []
-        told = {"source": "topic-edge", "matched_topics": topics, "overlap": row.get("overlap")}
-        return self._hit(row, score=row.get("overlap"), sure=0.0, metadata=told)
-
-    def _hit(
-        self,
-        row: Mapping[str, Any],
-        *,
-        metadata: Mapping[str, object],
-        distance: object = None,
-        score: object = None,
-        sure: float | None = None,
-    ) -> RankedHit | None:
-        """Return a hit; None without an id or a text."""
-        own = record(row.get("metadata"))
-        own |= {name: row.get(name) for name in ("tier", "topic") if name not in own}
-        return make_hit(
-            self.name,
-            row.get("id"),
-            text=text(row.get("content")),
-            distance=distance,
-            score=score,
-            sure=sure,
-            metadata={**own, **metadata},
-        )
 
 
 def _beside(around: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -232,7 +255,7 @@ class SerenLoci(_Seren):
 
     async def search(self, asked: OutgoingQuestion) -> Answer:
         """Return facts in the store's own order."""
-        wanted = min(max(1, asked.limit), MOST_FACTS)
+        wanted = self.wanted(asked.limit)
         body = {"query": asked.text, "n_results": wanted, **self._always}
         document = await self.line.post(self._search, body, seconds=asked.seconds)
         return hits_in(document, self._found, limit=wanted, shape=self.shape)
@@ -277,3 +300,82 @@ def _sentence(row: Mapping[str, Any]) -> str:
     key, value, why = (text(row.get(name)) for name in ("key", "value", "why"))
     fact = f"{key} = {value}" if key and value else key or value
     return f"{fact} because {why}" if fact and why else fact
+
+
+#: Hits a daemon gives for a question at most.
+MOST_FOUND = 200
+
+#: What another daemon calls itself.
+SERVICE = "CortexActors"
+
+#: What is said where it answers without a part of its search: the reason is in its own words.
+_PARTLY = (
+    "it answered in part only; for the reason run cortex recall with this question, and cortex "
+    "status, on its machine"
+)
+
+#: What is shown of a hit beside its text.
+_SHOWN = ("collection", "project", "place", "heading", "agent")
+
+
+class CortexOptions(StoreOptions):
+    """Where it is asked; an option leads elsewhere, such as through a proxy."""
+
+    recall_path: Below = "/recall"
+    topic_path: Below = "/seren/memory/by_topic"
+
+
+class CortexAdapter(_Tagged):
+    """Asks another Cortex daemon whose http door is open.
+
+    Added with `cortex stores add laptop cortex http://127.0.0.1:7424 --token-stdin`.
+    """
+
+    most: ClassVar[int] = MOST_FOUND
+    shape = "a Cortex's answer"
+    always: Mapping[str, Any] = {}
+
+    def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
+        """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
+        super().__init__(spec, line)
+        options = CortexOptions.of(spec)
+        self._recall, self.path = options.recall_path, options.topic_path
+
+    async def search(self, asked: OutgoingQuestion) -> Answer:
+        """Return hits in the other daemon's order."""
+        wanted = self.wanted(asked.limit)
+        body = {"query": asked.text, "limit": wanted}
+        document = await self.line.post(self._recall, body, seconds=asked.seconds)
+        # What it did not look for; its own words are not repeated to agents.
+        skipped = fields(document, shape=self.shape).get("skipped")
+        notes = (_PARTLY,) if isinstance(skipped, list) and skipped else ()
+        return hits_in(document, self._found, limit=wanted, shape=self.shape, notes=notes)
+
+    async def ping(self, seconds: float) -> dict[str, Any]:
+        """Return what the daemon says of itself, once it has let us in.
+
+        Its first page is open to everybody; an empty question needs the token and finds nothing.
+        Raises `StoreUnusable` when something else answers.
+        """
+        service, said = await self.introduced(seconds, shape=self.shape)
+        if service != SERVICE:
+            raise StoreUnusable("no Cortex answers there; see that its type and port are right")
+        empty = {"query": "", "limit": 1}
+        fields(await self.line.post(self._recall, empty, seconds=seconds), shape=self.shape)
+        return {"service": service, "version": text(said.get("version"))}
+
+    def _found(self, row: Mapping[str, Any]) -> RankedHit | None:
+        """Return a row of an answer as a hit."""
+        told = {name: text(row.get(name)) for name in _SHOWN}
+        told["topic"] = ", ".join(filter(None, _texts(row.get("tags"))))
+        distance = number(row.get("distance"))
+        return make_hit(
+            self.name,
+            row.get("id"),
+            text=text(row.get("text")),
+            distance=distance,
+            score=row.get("score", row.get("overlap")),
+            # What it found by its words alone was not measured, and must not pass for exact.
+            sure=0.0 if distance is None else None,
+            metadata={name: value for name, value in told.items() if value},
+        )
