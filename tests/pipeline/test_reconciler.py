@@ -26,6 +26,7 @@ from cortex_actors.topics import (
 )
 from tests.pipeline.histories import rested
 from tests.pipeline.support import MODEL, Office, finding
+from tests.storage.support import make_principle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -256,7 +257,7 @@ class TestCandidates:
             namesake = await office.follow(office.home.root / f"more{n}")
             await learn(office, namesake, "Use tabs.")
         (insight,) = await office.insights()
-        made = principles.make_principle(insight, 0)
+        made = make_principle(insight, 0)
         of_it = [Derivation(made.id, insight.id, 1.0)]
         await office.write(lambda c: principles.add(c, [made]))
         await office.write(lambda c: principles.derive(c, of_it))

@@ -13,6 +13,7 @@ from cortex_actors.runtime.names import NamedActor
 from cortex_actors.storage.pipeline import insight_lists, principle_decay, principles
 from tests.pipeline.distilling import Guild
 from tests.pipeline.histories import ids
+from tests.storage.support import make_principle
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -137,7 +138,7 @@ class TestPartOf:
         await guild.reconcile()
         made = (await guild.principles())[UTC]
         await guild.say(LOGS, by=[2])
-        same = principles.make_principle(
+        same = make_principle(
             (await guild.office.read(lambda c: insight_lists.by_ids(c, ids(LOGS))))[ids(LOGS)[0]], 0
         )
         written = replace(same, origin=Origin.SYNTHESIS)

@@ -19,6 +19,7 @@ from cortex_actors.storage.pipeline import insights, principle_decay, principles
 from cortex_actors.testing import EPOCH
 from cortex_actors.topics import ORGANISATION_REQUESTED
 from tests.schedule.support import DAY, Watched, scheduled
+from tests.storage.support import make_principle
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -52,9 +53,7 @@ async def promoted(watched: Watched, text: str, confidence: float = 0.5) -> None
 
     def work(connection: Connection) -> None:
         insights.weigh(connection, [(said, confidence)])
-        made = principles.make_principle(
-            insights.load_live(connection, [said])[said], watched.clock.now()
-        )
+        made = make_principle(insights.load_live(connection, [said])[said], watched.clock.now())
         principles.add(connection, [made])
         principles.derive(connection, [Derivation(made.id, said, 1.0)])
 

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from cortex_actors.domain.insight import InsightSource, hash_section, insight_id
+from cortex_actors.domain.principle import BECOMES, Principle, principle_id
 from cortex_actors.domain.project import Fragment, Project
 from cortex_actors.home import Home
+from cortex_actors.rules.promotion import parts, rank
 from cortex_actors.runtime.actor import ActorHandle, start_actor
 from cortex_actors.runtime.names import Names
 from cortex_actors.sections import StorageSettings
@@ -159,4 +161,21 @@ def _finding(fragment: Fragment) -> Finding:
         domain=None,
         text_hash=text_hash(fragment.content),
         source=InsightSource.of(insight_id(digest), fragment),
+    )
+
+
+def make_principle(insight: Insight, now: int) -> Principle:
+    """Return a statement as the principle that it becomes by itself."""
+    return Principle(
+        id=principle_id(insight.content_hash),
+        content=insight.content,
+        content_hash=insight.content_hash,
+        category=BECOMES[insight.category],
+        tags=insight.tags,
+        domains=(insight.domain,) if insight.domain else (),
+        confidence=insight.confidence,
+        quality=0.5,
+        rank=rank(parts(insight.confidence, insight.observation_count, quality=0.5)),
+        text_hash=bytes.fromhex(insight.content_hash),
+        created_at=now,
     )

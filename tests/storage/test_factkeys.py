@@ -11,7 +11,7 @@ from cortex_actors.domain.principle import Derivation
 from cortex_actors.storage.memory import memory_lists
 from cortex_actors.storage.pipeline import insights, principles, resolutions
 from tests.storage.room import HERE, Room
-from tests.storage.support import ATLAS, HARBOR, active
+from tests.storage.support import ATLAS, HARBOR, active, make_principle
 from tests.storage.things import mem, memory
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ class TestPrinciples:
         """Make a principle of what is said; return the ids of both."""
         connection = room.tables.connection
         (insight,) = [each for each in active(connection) if each.content == text]
-        principle = principles.make_principle(insight, 1)
+        principle = make_principle(insight, 1)
         principles.add(connection, [principle])
         principles.derive(connection, [Derivation(principle.id, insight.id, 1.0)])
         return insight.id, principle.id

@@ -13,15 +13,13 @@ from cortex_actors.domain.principle import (
     Derivation,
     Origin,
     Principle,
-    PrincipleCategory,
     PrincipleStatus,
 )
 from cortex_actors.domain.project import Decision, Review, SourceKind
-from cortex_actors.rules.promotion import parts, rank
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.pipeline import insight_evidence, insights, principles, reviews
 from cortex_actors.testing import EPOCH
-from tests.storage.support import active, id_of
+from tests.storage.support import active, id_of, make_principle
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -42,7 +40,7 @@ async def insight(store: Store) -> Insight:
 
 async def made(store: Store, insight: Insight) -> Principle:
     """Have a principle of an insight."""
-    found = principles.make_principle(insight, EPOCH)
+    found = make_principle(insight, EPOCH)
     await store.write(lambda c: principles.add(c, [found]))
     await store.write(lambda c: principles.derive(c, [Derivation(found.id, insight.id, 1.0)]))
     return found
@@ -56,28 +54,6 @@ def _run(connection: Connection, statement: str) -> None:
 async def given(store: Store) -> list[str]:
     """Return what projects may be given."""
     return [each.id for each in (await store.read(lambda c: principles.given(c, "m")))[0]]
-
-
-class TestOf:
-    async def test_what_it_keeps(self, insight: Insight) -> None:
-        """A principle says what its insight says, and is ranked by its evidence."""
-        found = principles.make_principle(replace(insight, domain="python"), EPOCH)
-
-        assert "pri_" + insight.content_hash[:20] == found.id
-        assert (insight.content, insight.tags) == (found.content, found.tags)
-        assert PrincipleCategory.HEURISTIC == found.category
-        assert ("python",) == found.domains
-        assert rank(parts(0.5, 1)) == found.rank
-
-    async def test_without_a_domain(self, insight: Insight) -> None:
-        """An insight of no domain gives a principle of none."""
-        assert () == principles.make_principle(insight, EPOCH).domains
-
-    async def test_vector(self, store: Store, insight: Insight) -> None:
-        """A principle is found by the vector of its insight."""
-        ((digest,),) = await store.rows("SELECT text_hash FROM insights")
-
-        assert digest == principles.make_principle(insight, EPOCH).text_hash
 
 
 class TestAdd:

@@ -18,7 +18,7 @@ from cortex_actors.storage.pipeline import (
 )
 from cortex_actors.storage.pipeline.resolutions import Resolution
 from cortex_actors.testing import EPOCH
-from tests.storage.support import active, findings, id_of
+from tests.storage.support import active, findings, id_of, make_principle
 
 if TYPE_CHECKING:
     from cortex_actors.domain.project import SourceKind
@@ -62,7 +62,7 @@ class World:
     def promote(self, text: str, *others: str) -> str:
         """Make a text a principle that comes of it and of others; return its id."""
         found = insight_lists.by_ids(self.connection, [id_of(text)])[id_of(text)]
-        made = principles.make_principle(found, self.at)
+        made = make_principle(found, self.at)
         principles.add(self.connection, [made])
         owed = [Derivation(made.id, id_of(each), 0.5) for each in (text, *others)]
         principles.derive(self.connection, owed)

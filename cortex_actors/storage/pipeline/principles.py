@@ -21,19 +21,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import Connection, select
 
-from cortex_actors.domain.insight import Decider, Granularity, Insight
-from cortex_actors.domain.principle import (
-    BECOMES,
-    Derivation,
-    Link,
-    LinkType,
-    Principle,
-    principle_id,
-)
+from cortex_actors.domain.insight import Decider
+from cortex_actors.domain.principle import Derivation, Link, LinkType, Principle
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.promotion import parts, rank
 from cortex_actors.rules.standalone import Standalone, standalone
-from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
+from cortex_actors.storage.embeddings import Matrix, stored_vectors
 from cortex_actors.storage.insight_records import STANDS
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables import columns
@@ -186,9 +178,6 @@ def _link(row: tuple[Any, ...]) -> Link:
 #: The name under which principles are asked; they are found without passages.
 COLLECTION = "cortex_principles"
 
-#: How good sources are of which nothing is known (Cerno).
-QUALITY = 0.5
-
 #: What is updated of a principle that is there; rank, status and strikes are fading's.
 _AGAIN = (
     *("content", "elaboration", "category", "tags", "domains"),
@@ -263,23 +252,6 @@ _UNEMBEDDED = (
     " AND NOT EXISTS (SELECT 1 FROM vectors AS v WHERE v.model = ?1 AND v.text_hash = p.text_hash)"
     " ORDER BY p.id LIMIT ?2"
 )
-
-
-def make_principle(insight: Insight, now: int) -> Principle:
-    """Return the principle that an insight becomes by itself."""
-    return Principle(
-        id=principle_id(insight.content_hash),
-        content=insight.content,
-        content_hash=insight.content_hash,
-        category=BECOMES[insight.category],
-        tags=insight.tags,
-        domains=(insight.domain,) if insight.domain else (),
-        confidence=insight.confidence,
-        quality=QUALITY,
-        rank=rank(parts(insight.confidence, insight.observation_count, quality=QUALITY)),
-        text_hash=_text_hash(insight),
-        created_at=now,
-    )
 
 
 def add(connection: Connection, made: Sequence[Principle]) -> None:
@@ -389,11 +361,3 @@ def list_ids(connection: Connection) -> list[str]:
 def count(connection: Connection) -> int:
     """Return how many principles there are."""
     return columns.count_rows(connection, principles)
-
-
-def _text_hash(insight: Insight) -> bytes:
-    """Return the hash of what is embedded of an insight."""
-    if insight.granularity is Granularity.STATEMENT:
-        return bytes.fromhex(insight.content_hash)
-    text = embedded_text(insight.heading, insight.content)
-    return sha256(text.encode("utf-8", "surrogatepass")).digest()
