@@ -319,7 +319,6 @@ class Migrator(AsyncioActor):
     async def prune(self) -> dict[str, int]:
         """Forget the vectors of every model that neither answers nor comes; return how many."""
         found = await self._records.read(lambda c: [each.model_id for each in models.retired(c)])
-        found += await self._records.read(models.list_strangers)
         return {each: await self._forget(each) for each in found}
 
     def prepare(self) -> None:

@@ -11,7 +11,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, func, select, update
+from sqlalchemy import ColumnElement, Connection, delete, exists, select, update
 
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddings
@@ -189,20 +189,6 @@ def forget(connection: Connection, model_id: str, limit: int) -> int:
         connection.execute(delete(file_vectors).where(file_vectors.c.model == model_id))
         connection.execute(delete(embedding_models).where(embedding_models.c.id == model_id))
     return gone
-
-
-def list_strangers(connection: Connection) -> list[str]:
-    """Return the models that have vectors and no row: of times before models were written down."""
-    known = set(connection.execute(select(embedding_models.c.id)).scalars())
-    found: list[str] = []
-    last: str | None = ""
-    while last is not None:
-        # One step down the key for each model, where `distinct` would read every row of it.
-        query = select(func.min(vectors.c.model)).where(vectors.c.model > last)
-        last = connection.execute(query).scalar()
-        if last is not None and last not in known:
-            found.append(last)
-    return found
 
 
 def _one(connection: Connection, which: ColumnElement[bool]) -> ChosenModel | None:

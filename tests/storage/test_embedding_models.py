@@ -120,7 +120,6 @@ class TestBegin:
         models.retarget(home, FORM, 3, instead_of=NEW.model_id)
 
         assert [Retired(NEW.model_id, 3)] == models.retired(home)
-        assert [] == models.list_strangers(home)
 
 
 class TestProgress:
@@ -230,15 +229,6 @@ class TestForget:
         """The vectors of a model that answers or comes are not forgotten."""
         with pytest.raises(Refused, match="cannot forget"):
             models.forget(home, model.model_id, 10)
-
-    def test_strangers(self, home: Connection) -> None:
-        """Vectors of models that were never written down are found, to be forgotten as well."""
-        for name in ("aaa", "zzz"):
-            embeds(home, ChosenModel(name, "hashing", name, 2), "a")
-
-        assert ["aaa", "zzz"] == models.list_strangers(home)
-        assert [1, 0] == [models.forget(home, "aaa", 10) for _ in range(2)]
-        assert ["zzz"] == models.list_strangers(home)
 
 
 class TestBeforeTheTree:
