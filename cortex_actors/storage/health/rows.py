@@ -139,7 +139,7 @@ def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]
 
 def _drop_damaged(connection: Connection, model: str, hashes: Sequence[bytes]) -> None:
     """Drop vectors, and have their passages wait to be embedded again."""
-    still = health_of_passages.examine(connection, model, among=hashes).hashes
+    still = health_of_passages.list_damaged(connection, model, hashes)
     embeddings.remake(connection, model, still)
 
 
@@ -172,7 +172,7 @@ MENDS: Mapping[Repair, Mend] = {
     ),
     Repair.DAMAGED: Mend(
         "damaged vectors were dropped, to be made again",
-        lambda c, model: health_of_passages.examine(c, model).hashes,
+        health_of_passages.list_damaged,
         _drop_damaged,
     ),
     Repair.FORGOTTEN: Mend(
