@@ -169,31 +169,29 @@ class StoredEvent:
         return "waiting" if "waiting" in states else "dead" if states else "handled"
 
 
-@dataclass(frozen=True, slots=True)
-class EventFilter:
-    """Which events to list; with both `waiting` and `dead`, those that are either."""
+def list_events(
+    connection: sa.Connection,
+    *,
+    topic: str | None = None,
+    waiting: bool = False,
+    dead: bool = False,
+    since: int = 0,
+    limit: int = 20,
+) -> list[StoredEvent]:
+    """Return the newest events after a number, newest first; of each error its last line.
 
-    #: A shell pattern.
-    topic: str | None = None
-    waiting: bool = False
-    dead: bool = False
-    #: Only events after this number.
-    since: int = 0
-    limit: int = 20
-
-
-def list_events(connection: sa.Connection, wanted: EventFilter) -> list[StoredEvent]:
-    """Return the newest events that are wanted, newest first; of each error its last line."""
+    `topic` is a shell pattern; with both `waiting` and `dead`, those that are either.
+    """
     query: sa.Select[Any] = (
-        sa.select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
+        sa.select(*_COLUMNS).where(events.c.seq > since).order_by(events.c.seq.desc())
     )
-    if wanted.topic is not None:
-        query = query.where(is_like(events.c.topic, wanted.topic))
-    tables = [deliveries] * wanted.waiting + [dead_letters] * wanted.dead
+    if topic is not None:
+        query = query.where(is_like(events.c.topic, topic))
+    tables = [deliveries] * waiting + [dead_letters] * dead
     if tables:
         left = sa.union_all(*(sa.select(table.c.seq) for table in tables))
         query = query.where(events.c.seq.in_(left))
-    rows = connection.execute(query.limit(wanted.limit)).all()
+    rows = connection.execute(query.limit(limit)).all()
     standings = _standings(connection, [row.seq for row in rows], whole=False)
     return [
         columns.entity(

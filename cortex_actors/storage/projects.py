@@ -322,17 +322,6 @@ class PipelineRun:
         return cls(kind=kind, **whole)
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs to list; None matches all."""
-
-    kind: str | None = None
-    project_id: str | None = None
-    #: Only those that failed.
-    failed: bool = False
-    limit: int = 20
-
-
 def record(connection: sa.Connection, run: PipelineRun) -> None:
     """Write a run."""
     row = as_row(runs, run, counts=dict(run.counts))
@@ -345,11 +334,18 @@ def list_latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[P
     return [entity(PipelineRun, row) for row in connection.execute(query.limit(limit))]
 
 
-def list_runs(connection: sa.Connection, wanted: RunFilter) -> list[PipelineRun]:
-    """Return the runs that are wanted, newest first: by id, which begins with its time."""
-    query = sa.select(runs).order_by(runs.c.id.desc()).limit(wanted.limit)
-    state = FAILED if wanted.failed else None
-    query = query.where(*same(runs, kind=wanted.kind, project_id=wanted.project_id, state=state))
+def list_runs(
+    connection: sa.Connection,
+    *,
+    kind: str | None = None,
+    project_id: str | None = None,
+    failed: bool = False,
+    limit: int = 20,
+) -> list[PipelineRun]:
+    """Return runs, newest first: by id, which begins with its time."""
+    query = sa.select(runs).order_by(runs.c.id.desc()).limit(limit)
+    state = FAILED if failed else None
+    query = query.where(*same(runs, kind=kind, project_id=project_id, state=state))
     return [entity(PipelineRun, row) for row in connection.execute(query)]
 
 
@@ -424,26 +420,12 @@ def count_new(connection: sa.Connection, start: int, end: int) -> Digest:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingWork:
-    """Work that waits or is being done.
+def waiting(connection: sa.Connection, model: str) -> dict[str, int]:
+    """Return what waits or is being done, by its kind.
 
-    Attributes:
-        scans: scans of which the files are not known yet.
-        files: files to be read.
-        texts: texts without a vector.
-        others: events that follow of them: insights to be compared, principles to be distilled.
-
+    Scans of which the files are not known yet, files to be read, texts without a vector, and other
+    events, which follow of them: insights to be compared, principles to be distilled.
     """
-
-    scans: int
-    files: int
-    texts: int
-    others: int
-
-
-def waiting(connection: sa.Connection, model: str) -> WaitingWork:
-    """Return what waits now."""
     query = (
         sa.select(events.c.topic, sa.func.count())
         .select_from(deliveries)
@@ -451,12 +433,12 @@ def waiting(connection: sa.Connection, model: str) -> WaitingWork:
         .group_by(events.c.topic)
     )
     counts = {topic: int(count) for topic, count in connection.execute(query)}
-    return WaitingWork(
-        scans=counts.pop(SCAN_REQUESTED, 0),
-        files=counts.pop(FILE_CHANGED, 0),
-        texts=count_unembedded(connection, model),
-        others=sum(counts.values()),
-    )
+    return {
+        "scans": counts.pop(SCAN_REQUESTED, 0),
+        "files": counts.pop(FILE_CHANGED, 0),
+        "texts": count_unembedded(connection, model),
+        "others": sum(counts.values()),
+    }
 
 
 class Writes:

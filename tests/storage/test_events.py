@@ -14,7 +14,7 @@ from cortex_actors.bus.commits import Delivery, Failure, Outcome
 from cortex_actors.domain.event import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import events
-from cortex_actors.storage.events import EventFilter, LedgerJournal
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger.actor import Records
 from tests.fakes import partial_call
 
@@ -59,7 +59,7 @@ class Desk:
 
     async def states(self, **wanted: object) -> list[tuple[int, str]]:
         """Return the numbers and states of events."""
-        found = await self.store.read(lambda c: events.list_events(c, EventFilter(**wanted)))  # type: ignore[arg-type]
+        found = await self.store.read(lambda c: events.list_events(c, **wanted))  # type: ignore[arg-type]
         return [(each.seq, each.state) for each in found]
 
 
@@ -97,7 +97,7 @@ class TestListed:
         """It says who has still to handle an event, after how many attempts, and when again."""
         await desk.bus.publish(topics.SCAN_REQUESTED, ScanRequested(), source="me")
         await desk.journal.fail(await desk.take(), Failure(TRACE, 30))
-        (event,) = await desk.store.read(lambda c: events.list_events(c, EventFilter()))
+        (event,) = await desk.store.read(events.list_events)
         first, second = event.standings
 
         assert ("accumulator", "waiting", 1) == (first.consumer, first.state, first.attempts)
@@ -115,7 +115,7 @@ class TestListed:
         await desk.change("/a")
         trace = "\n".join(["x" * 1_000] * 50)
         await desk.journal.fail(await desk.take(), Failure(trace, 1))
-        (event,) = await desk.store.read(lambda c: events.list_events(c, EventFilter()))
+        (event,) = await desk.store.read(events.list_events)
 
         assert events.LINE_LIMIT == len(event.standings[0].error or "")
 
