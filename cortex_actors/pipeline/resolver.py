@@ -233,7 +233,7 @@ class FileUpdater:
         target, known = await self._target(job, began)
         ours = "" if known is None else known.section
         done = await self._resolving.resolve(job, given, target=target, ours=ours)
-        inputs = done.section.inputs if done.section else await self._inputs(job, given)
+        inputs = await self._inputs(job, given) if done.inputs is None else done.inputs
         times = began, self._clock.now()
         return finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
 

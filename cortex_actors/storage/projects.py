@@ -358,38 +358,15 @@ def list_kinds(connection: sa.Connection) -> list[str]:
 KIND = "digest"
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """What is new since a time (UTC microseconds), and what waits for a person now."""
-
-    since: int
-    #: Texts that came and are said now; principles that were made.
-    insights: int = 0
-    principles: int = 0
-    #: Pairs that cannot both hold: found, and decided by a person or a rule.
-    contradictions: int = 0
-    decided: int = 0
-    #: Hidden characters, secrets and the like in files.
-    alerts: int = 0
-    #: Runs of the pipeline that failed.
-    failures: int = 0
-    #: What waits now: for a decision, for a review, and to become principles.
-    open: int = 0
-    review: int = 0
-    candidates: int = 0
-
-    @property
-    def news(self) -> dict[str, int]:
-        """What is not nothing, in words."""
-        found = {
-            "new insights": self.insights,
-            "new principles": self.principles,
-            "new contradictions": self.contradictions,
-            "contradictions decided": self.decided,
-            "alerts": self.alerts,
-            "failed runs": self.failures,
-        }
-        return {words: number for words, number in found.items() if number}
+#: What of a digest is news, and how it is said.
+NEWS = {
+    "insights": "new insights",
+    "principles": "new principles",
+    "contradictions": "new contradictions",
+    "decided": "contradictions decided",
+    "alerts": "alerts",
+    "failures": "failed runs",
+}
 
 
 def find_last_digest(connection: sa.Connection) -> int:
@@ -398,26 +375,30 @@ def find_last_digest(connection: sa.Connection) -> int:
     return last[0].started_at if last else 0
 
 
-def count_new(connection: sa.Connection, start: int, end: int) -> Digest:
-    """Return what is new from a time on, and before another one."""
+def count_new(connection: sa.Connection, start: int, end: int) -> dict[str, int]:
+    """Return what is new from a time on, and before another one (UTC microseconds).
+
+    `open`, `review` and `candidates` wait now: for a decision, for a review, to become principles.
+    """
 
     def new(column: sa.Column[int], *where: sa.ColumnElement[bool]) -> int:
         return count_rows(connection, column.table, column >= start, column < end, *where)
 
     last = list_latest(connection, "reconciler", 1)
-    return Digest(
-        since=start,
-        insights=new(insights.c.first_seen_at, insights.c.status.in_(LIVE)),
-        principles=new(principles.c.created_at),
-        contradictions=new(contradictions.c.detected_at),
-        decided=new(contradictions.c.resolved_at),
-        alerts=new(alerts.c.found_at),
-        failures=new(runs.c.finished_at, runs.c.state == "failed"),
-        open=count_rows(connection, contradictions, contradictions.c.status == "unresolved"),
-        review=count_rows(connection, insights, insights.c.status == "pending_review"),
+    return {
+        "since": start,
+        # Texts that came and are said now.
+        "insights": new(insights.c.first_seen_at, insights.c.status.in_(LIVE)),
+        "principles": new(principles.c.created_at),
+        "contradictions": new(contradictions.c.detected_at),
+        "decided": new(contradictions.c.resolved_at),
+        "alerts": new(alerts.c.found_at),
+        "failures": new(runs.c.finished_at, runs.c.state == "failed"),
+        "open": count_rows(connection, contradictions, contradictions.c.status == "unresolved"),
+        "review": count_rows(connection, insights, insights.c.status == "pending_review"),
         # As many as the last reconciliation named.
-        candidates=int(last[0].counts.get("candidates", 0)) if last else 0,
-    )
+        "candidates": int(last[0].counts.get("candidates", 0)) if last else 0,
+    }
 
 
 def waiting(connection: sa.Connection, model: str) -> dict[str, int]:

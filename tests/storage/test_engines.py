@@ -139,7 +139,7 @@ class TestProjects:
         page = projects.list_runs(connection, limit=2)
         assert ["reconciler", "accumulator"] == [each.kind for each in page]
         assert ["accumulator", "reconciler"] == projects.list_kinds(connection)
-        assert 1 == projects.count_new(connection, EPOCH, NOW + 1).failures
+        assert 1 == projects.count_new(connection, EPOCH, NOW + 1)["failures"]
 
     def test_writes(self, connection: Connection) -> None:
         """A write into a file gets a number, ends and is found as the last one."""
