@@ -127,8 +127,8 @@ async def _decide(call: Call, verb: str, unit: Unit, names: object) -> Sequence[
 
 def _shape(event: stored.StoredEvent) -> dict[str, Any]:
     """Return an event as clients get it."""
-    consumers = [all_fields(each, "seq") for each in event.standings]
-    return {**all_fields(event, "standings"), "state": event.state, "consumers": consumers}
+    told = all_fields(event, "standings")
+    return {**told, "state": event.state, "consumers": list(event.standings)}
 
 
 #: Characters of a source: every record of the log in memory holds one, and there are thousands.

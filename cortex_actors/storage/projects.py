@@ -96,7 +96,7 @@ class FileState:
         return bool(seen(self) == seen(other))
 
 
-_FOLLOWED = "SELECT id, name, root, added_at FROM projects WHERE active = 1 ORDER BY name, root"
+_FOLLOWED = "SELECT id, name, root, added_at FROM projects WHERE active = 1{} ORDER BY name, root"
 
 _STATES = (
     "SELECT path, error, read_as, project_id, size, mtime_ns, ctime_ns, inode, sha256"
@@ -154,14 +154,13 @@ def list_ever(connection: sa.Connection) -> list[Project]:
     return [entity(Project, row) for row in connection.execute(query)]
 
 
-def followed(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> list[Project]:
-    """Return the projects that are followed and meet conditions, by name."""
-    if not where:  # asked for each file that is read, and at each look at a project
-        plain = execute(connection, _FOLLOWED)
-        return [Project(i, _text(name), _text(root), at) for i, name, root, at in plain]
-    query = sa.select(projects).where(projects.c.active == 1, *where)
-    rows = connection.execute(query.order_by(projects.c.name, projects.c.root))
-    return [entity(Project, row) for row in rows]
+def followed(connection: sa.Connection, *, resolving: bool = False) -> list[Project]:
+    """Return the projects that are followed, by name, or those that are written unasked.
+
+    Asked for each file that is read, and at each look at a project.
+    """
+    found = execute(connection, _FOLLOWED.format(" AND resolves = 1" if resolving else ""))
+    return [Project(i, _text(name), _text(root), at) for i, name, root, at in found]
 
 
 def list_called(connection: sa.Connection) -> list[tuple[str, str, str | None]]:
@@ -173,7 +172,7 @@ def list_called(connection: sa.Connection) -> list[tuple[str, str, str | None]]:
 
 def list_resolving(connection: sa.Connection) -> list[Project]:
     """Return the followed projects whose files are written without being asked for, by name."""
-    return followed(connection, projects.c.resolves == 1)
+    return followed(connection, resolving=True)
 
 
 def list_written(connection: sa.Connection) -> list[Project]:

@@ -100,14 +100,18 @@ class TestListed:
         (event,) = await desk.store.read(events.list_events)
         first, second = event.standings
 
-        assert ("accumulator", "waiting", 1) == (first.consumer, first.state, first.attempts)
-        assert desk.store.clock.now() + 30_000_000 == first.at
-        assert "ValueError: poison" == first.error
+        assert ("accumulator", "waiting", 1) == (
+            first["consumer"],
+            first["state"],
+            first["attempts"],
+        )
+        assert desk.store.clock.now() + 30_000_000 == first["at"]
+        assert "ValueError: poison" == first["error"]
         assert ("watchlist", 0, 0, None) == (
-            second.consumer,
-            second.attempts,
-            second.at,
-            second.error,
+            second["consumer"],
+            second["attempts"],
+            second["at"],
+            second["error"],
         )
 
     async def test_bounded(self, desk: Desk) -> None:
@@ -117,7 +121,7 @@ class TestListed:
         await desk.journal.fail(await desk.take(), Failure(trace, 1))
         (event,) = await desk.store.read(events.list_events)
 
-        assert events.LINE_LIMIT == len(event.standings[0].error or "")
+        assert events.LINE_LIMIT == len(event.standings[0]["error"] or "")
 
     async def test_plan(self, desk: Desk) -> None:
         """What waits or is dead is found by an index, not by reading every event."""
@@ -142,7 +146,7 @@ class TestShown:
             found, payload, key = await desk.store.read(partial(events.load_event, name=name))
 
             assert event.id == found.id
-            assert TRACE == found.standings[0].error
+            assert TRACE == found.standings[0]["error"]
             assert ({"project_id": "prj_1", "path": "/a"}, "k") == (payload, key)
 
     @pytest.mark.parametrize("stored", ["nojson", "", "[" * 100_000, b"\xff{", b"7" * 5_000])

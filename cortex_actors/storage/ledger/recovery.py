@@ -16,7 +16,6 @@ from __future__ import annotations
 import json
 import logging
 import os
-import re
 import sqlite3
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
 
 #: Microseconds for which `status` shows a recovery.
 SHOWN = 7 * DAY
-
-_NAME = re.compile(r"recovery-(\d{8}T\d{6}Z)\.json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +86,14 @@ def find_latest(folder: Path, now: int, *, since: int = 0) -> dict[str, Any] | N
 
     None, too, for one from before `since`: what it says is of a ledger that is used no more.
     """
-    try:
-        paths = list(folder.iterdir())
-    except OSError:
-        return None
-    times = {
-        at: path
-        for path in paths
-        if (found := _NAME.fullmatch(path.name)) and (at := files.parse_stamp(found[1])) is not None
-    }
-    at = max(times, default=None)
-    return None if at is None or at < max(since, now - SHOWN) else read(times[at])
+    at, newest = max(
+        (
+            (files.parse_stamp(each.stem.removeprefix("recovery-")) or -1, each)
+            for each in folder.glob("recovery-*Z.json")
+        ),
+        default=(-1, folder),
+    )
+    return None if at < max(since, now - SHOWN) else read(newest)
 
 
 def read(path: Path) -> dict[str, Any]:
