@@ -104,13 +104,13 @@ OPEN: dict[str, int] = {
     "folder rings": 5,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 529,
-    "words": 21,
+    "positional": 525,
+    "words": 19,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_565, "modules": 302}
+BOUNDS: dict[str, int] = {"code lines": 61_247, "modules": 302}
 
 
 @dataclass(frozen=True)
