@@ -132,7 +132,7 @@ def missed(connection: Connection, *, after: int, before: int) -> list[tuple[Sto
 
     Of the newest `MISSED` of the ledger, each with what it says.
     """
-    found = events.list_events(connection, events.EventFilter(limit=MISSED))[::-1]
+    found = events.list_events(connection, limit=MISSED)[::-1]
     return [events.load_event(connection, e.id)[:2] for e in found if after < e.at < before]
 
 

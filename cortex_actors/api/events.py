@@ -63,11 +63,12 @@ async def events(
     if topic is not None and len(topic) > PATTERN_LIMIT:
         message = f"cannot list events: a topic's pattern has at most {PATTERN_LIMIT} characters"
         raise BadInput(message)
-    wanted = stored.EventFilter(topic=topic, waiting=waiting, dead=dead, since=since, limit=limit)
+    wanted: dict[str, Any] = {"topic": topic, "since": since, "limit": limit}
 
     def look(connection: Connection) -> dict[str, Any]:
+        found = stored.list_events(connection, waiting=waiting, dead=dead, **wanted)
         return {
-            "events": [_shape(each) for each in stored.list_events(connection, wanted)],
+            "events": [_shape(each) for each in found],
             "waiting": stored.waiting(connection),
             "dead": stored.dead(connection),
         }
@@ -126,8 +127,8 @@ async def _decide(call: Call, verb: str, unit: Unit, names: object) -> Sequence[
 
 def _shape(event: stored.StoredEvent) -> dict[str, Any]:
     """Return an event as clients get it."""
-    consumers = [all_fields(each, "seq") for each in event.standings]
-    return {**all_fields(event, "standings"), "state": event.state, "consumers": consumers}
+    told = all_fields(event, "standings")
+    return {**told, "state": event.state, "consumers": list(event.standings)}
 
 
 #: Characters of a source: every record of the log in memory holds one, and there are thousands.

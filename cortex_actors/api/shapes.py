@@ -149,7 +149,7 @@ def page(
         "total": principle_lists.count(connection, wanted),
         "by_status": principle_lists.count_by_status(connection),
         "principles": load_principles(connection, ids),
-        "written": [asdict(each) for each in insight_lists.load_bullets(connection, ids)],
+        "written": insight_lists.load_bullets(connection, ids),
     }
 
 
@@ -196,7 +196,7 @@ def load_principle(
         "revoked": bool(taken_back(connection, [principle_id])),
         "bullet": worded.text,
         "no_bullet": worded.reason or None,
-        "files": [asdict(each) for each in insight_lists.load_bullets(connection, [principle_id])],
+        "files": insight_lists.load_bullets(connection, [principle_id]),
     }
 
 

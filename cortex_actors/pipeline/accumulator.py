@@ -291,7 +291,7 @@ class Accumulator(Consumer):
 
         def look(connection: Connection) -> tuple[dict[str, str], set[str]]:
             some = filter_allowed(connection, said.findings)
-            changed = set(insights.compare_file(connection, path, owner, some).changed)
+            changed = set(insights.compare_file(connection, path, owner, some))
             revision = next((each.source.file_hash for each in some), "")
             if not insights.has_seen(connection, path, revision):
                 # A new revision, by anyone but us, is new evidence for everything it still says.
@@ -318,7 +318,7 @@ class Accumulator(Consumer):
             rows = {e.text_hash: found[e.text_hash] for e in findings if e.text_hash in found}
             embeddings.keep_vectors(connection, self._model, rows)
             projects.note_file(connection, state, at)
-            return {**learned.counts, "revoked": len(said.findings) - len(findings)}
+            return {**learned, "revoked": len(said.findings) - len(findings)}
 
         run = replace(job.run, counts={**said.counts, "embedded": len(found)})
         return self._outcome(run, work, sorted(changed))
@@ -353,7 +353,7 @@ class Accumulator(Consumer):
         def work(connection: Connection) -> None:
             silence(connection, path, at)
 
-        return self._outcome(run, work, before.changed, say)
+        return self._outcome(run, work, before, say)
 
     def _outcome(
         self,

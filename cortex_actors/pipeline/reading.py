@@ -31,7 +31,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -181,34 +181,8 @@ def _too_large(path: str, size: int, limit: int) -> str:
 _AS_IT_IS = "surrogateescape"
 
 
-@dataclass(frozen=True, slots=True)
-class SourcePlace:
-    """The place of a text; `fragment_id` is that of its source."""
-
-    path: str
-    fragment_id: str
-    line_start: int
-    line_end: int
-
-    def alert(self, kind: AlertKind, detail: str) -> Alert:
-        """Return an alert for the text."""
-        return Alert(kind, self.path, self.fragment_id, self.line_start, self.line_end, detail)
-
-
-@dataclass(frozen=True, slots=True)
-class Admitted:
-    """A text as it may be kept.
-
-    Attributes:
-        text: with everything in it to be seen.
-        review: why a person has to look at it first; None for what may be used.
-        alerts: what was met.
-
-    """
-
-    text: str
-    review: str | None = None
-    alerts: tuple[Alert, ...] = ()
+#: Why a person has to look at a text first.
+Doubt: TypeAlias = "tuple[AlertKind, str]"
 
 
 def remove_secrets(fragment: Fragment) -> tuple[Fragment, tuple[Alert, ...]]:
@@ -228,19 +202,17 @@ def remove_secrets(fragment: Fragment) -> tuple[Fragment, tuple[Alert, ...]]:
     return clean, _told(clean, whole)
 
 
-def admit(text: str, where: SourcePlace, *, under: str | None) -> Admitted:
-    """Return a text of a section as it may be kept; `under` is its heading.
+def admit(text: str, *, under: str | None) -> tuple[str, Doubt | None]:
+    """Return a text of a section with everything in it to be seen, and why it may not be used yet.
 
-    Hidden characters of the heading count as the text's: it is shown and searched with it.
+    `under` is its heading. Hidden characters of that count as the text's: it is shown and searched
+    with it.
     """
-    hidden = hazards.hidden(f"{under or ''}\n{text}")
     shown = hazards.visible(text)
-    if hidden:
-        told = hazards.told(hidden)
-        return Admitted(shown, told, (where.alert(AlertKind.HIDDEN_UNICODE, told),))
-    if reason := hazards.suspicion(text):
-        return Admitted(shown, reason, (where.alert(AlertKind.INJECTION, reason),))
-    return Admitted(shown)
+    if hidden := hazards.hidden(f"{under or ''}\n{text}"):
+        return shown, (AlertKind.HIDDEN_UNICODE, hazards.told(hidden))
+    reason = hazards.suspicion(text)
+    return shown, (AlertKind.INJECTION, reason) if reason else None
 
 
 def find_hidden(fragment: Fragment) -> tuple[Alert, ...]:
@@ -249,10 +221,22 @@ def find_hidden(fragment: Fragment) -> tuple[Alert, ...]:
     Such as in a comment: nothing of it is used, and still someone put them there.
     """
     hidden = hazards.hidden(fragment.content)
-    if not hidden:
+    return _alerts(fragment, (AlertKind.HIDDEN_UNICODE, hazards.told(hidden)) if hidden else None)
+
+
+def _alerts(
+    fragment: Fragment,
+    doubt: Doubt | None,
+    *,
+    of: str = "",
+    lines: tuple[int, int] | None = None,
+) -> tuple[Alert, ...]:
+    """Return the alert for a section, or for a part of it: `of` is the id of that one's source."""
+    if doubt is None:
         return ()
-    where = SourcePlace(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
-    return (where.alert(AlertKind.HIDDEN_UNICODE, hazards.told(hidden)),)
+    first, last = lines or (fragment.line_start, fragment.line_end)
+    kind, why = doubt
+    return (Alert(kind, fragment.source_path, of or fragment.id, first, last, why),)
 
 
 def _told(fragment: Fragment, found: hazards.Redacted) -> tuple[Alert, ...]:
@@ -265,8 +249,8 @@ def _told(fragment: Fragment, found: hazards.Redacted) -> tuple[Alert, ...]:
         at = text.index(marker, at)
         first = fragment.line_start + text.count("\n", 0, at)
         last = first + each.value.count("\n")
-        where = SourcePlace(fragment.source_path, fragment.id, first, last)
-        alerts.append(replace(where.alert(AlertKind.SECRET, each.kind), value=each.value))
+        (alert,) = _alerts(fragment, (AlertKind.SECRET, each.kind), lines=(first, last))
+        alerts.append(replace(alert, value=each.value))
         at += len(marker)
     return tuple(alerts)
 
@@ -377,18 +361,17 @@ class FileReader:
 
 def _section(fragment: Fragment, scope: str) -> tuple[Finding, tuple[Alert, ...]]:
     """Return a section as the insight it is, as the document has it."""
-    where = SourcePlace(fragment.source_path, fragment.id, fragment.line_start, fragment.line_end)
-    kept = admit(fragment.content, where, under=fragment.heading)
+    kept, doubt = admit(fragment.content, under=fragment.heading)
     heading = None if fragment.heading is None else hazards.visible(fragment.heading)
-    digest = hash_section(kept.text)
+    digest = hash_section(kept)
     plain = InsightSource.of(insight_id(digest), fragment, scope=scope)
-    text = embedded_text(heading, kept.text)
-    made = _finding(kept.text, digest, source=replace(plain, heading=heading), review=kept.review)
+    text = embedded_text(heading, kept)
+    made = _finding(kept, digest, source=replace(plain, heading=heading), doubt=doubt)
     hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
-    return replace(made, text_hash=hashed), kept.alerts
+    return replace(made, text_hash=hashed), _alerts(fragment, doubt)
 
 
-def _finding(text: str, digest: str, *, source: InsightSource, review: str | None) -> Finding:
+def _finding(text: str, digest: str, *, source: InsightSource, doubt: Doubt | None) -> Finding:
     """Return a text as the insight that it is."""
     taken = classify(text, source.heading)
     return Finding(
@@ -401,7 +384,7 @@ def _finding(text: str, digest: str, *, source: InsightSource, review: str | Non
         verdict=taken.confidence,
         text_hash=bytes.fromhex(digest),
         source=source,
-        review=review,
+        review=doubt[1] if doubt else None,
     )
 
 
@@ -413,21 +396,17 @@ def _statement(
     Its text is in normal form, as its hash is made of, and is embedded alone.
     """
     lines = statement.line_start, statement.line_end
-    kept = admit(
-        statement.text,
-        SourcePlace(fragment.source_path, fragment.stance, *lines),
-        under=statement.heading,
-    )
-    text = " ".join(unicodedata.normalize("NFC", kept.text).split())
+    kept, doubt = admit(statement.text, under=statement.heading)
+    text = " ".join(unicodedata.normalize("NFC", kept).split())
     heading = hazards.visible(statement.heading) or None
     digest = hash_statement(text)
     plain = InsightSource.of_statement(insight_id(digest), fragment, statement, scope=scope)
     finding = replace(
-        _finding(text, digest, source=replace(plain, heading=heading), review=kept.review),
+        _finding(text, digest, source=replace(plain, heading=heading), doubt=doubt),
         granularity=Granularity.STATEMENT,
         confidence=FIRST_CONFIDENCE * (BOILERPLATE if hazards.is_boilerplate(text) else 1),
     )
-    return finding, kept.alerts
+    return finding, _alerts(fragment, doubt, of=fragment.stance, lines=lines)
 
 
 #: A file that only says where to look: statements at most, names of files it may point to, and how

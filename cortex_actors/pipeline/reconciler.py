@@ -8,9 +8,8 @@ asks    ledger, cache (the examples of categories, once), judge (what the rules 
 keeps   which vectors it looked at while idle (lost on a crash: it looks again), and its own
         threads (an event that is being handled at a crash is handed out again)
 
-Comparing: one run, from the texts that changed to what follows from them.
-
-Exploring: how a neighbourhood grows; the ledger is read, texts are compared on a thread.
+Comparing: one run, from the texts that changed to what follows from them. A neighbourhood grows
+until nothing is connected with it any more; the ledger is read, texts are compared on a thread.
 
 Neighbourhood: everything whose state may change because some texts have changed.
 
@@ -23,7 +22,7 @@ like it, not of all there are, but for one product of matrices.
 from __future__ import annotations
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import zip_longest
 from typing import TYPE_CHECKING, ClassVar
@@ -70,93 +69,6 @@ EXPLORED_AT_ONCE = 1_000
 
 #: Pairs a model is asked about in one go; its budget decides how many of them it answers.
 ASKED = 200
-
-
-@dataclass(slots=True)
-class Explorer:
-    """Lets a neighbourhood grow until nothing is connected with it any more."""
-
-    tools: Tools
-    run: str
-    _held: InsightVectors | None = None
-
-    async def grow(self, around: Neighbourhood, seeds: Collection[str]) -> None:
-        """Look at those texts, their groups and clusters, and at what is connected with these."""
-        frontier = await self.tools.records.read(lambda c: load_connected(c, seeds))
-        while frontier:
-            looked: list[str] = await self.tools.threads.run(sorted, frontier)
-            for start in range(0, len(looked), EXPLORED_AT_ONCE):
-                await self._look(around, looked[start : start + EXPLORED_AT_ONCE])
-            frontier = await self.tools.threads.run(around.connected, looked)
-
-    async def stands(
-        self, around: Neighbourhood, insights: Collection[str]
-    ) -> dict[str, frozenset[str]]:
-        """Compare insights with all that share a slot with them; return the slots of each."""
-        relations, texts = around.relations, around.texts
-        found = await self.tools.threads.run(
-            lambda: {each: relations.slots(texts[each]) for each in sorted(insights)}
-        )
-        wanted = await self.tools.threads.run(_everybody, found)
-        known = await self.tools.records.read(lambda c: insight_evidence.load_sharing(c, wanted))
-        by_slot = await self.tools.threads.run(_by_slot, found, known, around.visited)
-        names = list(found)
-        for start in range(0, len(names), EXPLORED_AT_ONCE):
-            some = {each: found[each] for each in names[start : start + EXPLORED_AT_ONCE]}
-            sharing = await self.tools.threads.run(_sharing, some, by_slot)
-            await self.meet(around, await self.tools.threads.run(_everybody, sharing))
-            await self.tools.threads.run(around.disagree, sharing, found.keys())
-        await self._ask(around)
-        return found
-
-    async def _look(self, around: Neighbourhood, ids: Sequence[str]) -> None:
-        """Compare some texts with all others."""
-        run = self.tools.threads.run
-        texts, found, held = await self.tools.records.read(lambda c: self._read(c, ids))
-        around.texts.update(texts)
-        around.rows.update(found)
-        asked = [each for each in ids if each in found]
-        rows = np.stack([found[each] for each in asked]) if asked else np.zeros((0, 0))
-        least = around.relations.least
-        near = await run(held.near, rows.astype(np.float32), least)
-        met = await run(lambda: {each.insight_id for some in near for each in some})
-        met.update(*around.spoken_of(ids))
-        await self.meet(around, met)
-        await run(around.compare, asked, near)
-        await run(around.heed, ids)
-        around.visited.update(ids)
-        await self._ask(around)
-
-    def _read(
-        self, connection: Connection, ids: Sequence[str]
-    ) -> tuple[Mapping[str, insight_evidence.SpokenText], Mapping[str, Matrix], InsightVectors]:
-        """Read texts with their vectors, and what to compare them with (in a transaction)."""
-        if self._held is None:
-            self._held = self.tools.neighbours.texts(connection)
-        rows = self.tools.neighbours.rows(connection, ids)
-        return insight_evidence.load_texts(connection, ids), rows, self._held
-
-    async def meet(self, around: Neighbourhood, ids: Collection[str]) -> None:
-        """Get to know texts that others met."""
-        new = await self.tools.threads.run(lambda: sorted(set(ids).difference(around.texts)))
-        if not new:
-            return
-        read = self.tools.neighbours
-        texts, rows = await self.tools.records.read(
-            lambda c: (insight_evidence.load_texts(c, new), read.rows(c, new))
-        )
-        around.texts.update({each: text for each, text in texts.items() if text.is_live})
-        around.rows.update(rows)
-
-    async def _ask(self, around: Neighbourhood) -> None:
-        """Ask a model what the rules left open, the likeliest proposals first."""
-        waiting = around.waiting()
-        while waiting and self.tools.judge is not None:
-            some, waiting = waiting[:ASKED], waiting[ASKED:]
-            answers = await self.tools.judge.compare(around.questions(some), run=self.run)
-            # On a thread: the rules read each text once more.
-            await self.tools.threads.run(around.take_answers, some, answers)
-        around.open.clear()
 
 
 def load_connected(connection: Connection, ids: Collection[str]) -> set[str]:
@@ -220,6 +132,7 @@ class Comparing:
         self._name = name
         self._run = run
         self._at = at
+        self._held: InsightVectors | None = None
 
     async def compare(
         self, ids: Collection[str], *, full: bool = False, weigh: bool = False
@@ -240,25 +153,100 @@ class Comparing:
             words=await tools.records.read(verdicts.load_words),
             is_asking=is_asking,
         )
-        explorer = Explorer(tools, self._run)
-        await explorer.grow(around, seeds)
-        return await self._follow(explorer, around, mark, weigh=weigh)
+        await self._grow(around, seeds)
+        return await self._follow(around, mark, weigh=weigh)
 
-    async def _follow(
-        self, explorer: Explorer, around: Neighbourhood, mark: Mark, *, weigh: bool
-    ) -> Reconciliation:
+    async def _grow(self, around: Neighbourhood, seeds: Collection[str]) -> None:
+        """Look at those texts, their groups and clusters, and at what is connected with these."""
+        frontier = await self._tools.records.read(lambda c: load_connected(c, seeds))
+        while frontier:
+            looked: list[str] = await self._tools.threads.run(sorted, frontier)
+            for start in range(0, len(looked), EXPLORED_AT_ONCE):
+                await self._look(around, looked[start : start + EXPLORED_AT_ONCE])
+            frontier = await self._tools.threads.run(around.connected, looked)
+
+    async def _compare_slots(
+        self, around: Neighbourhood, insights: Collection[str]
+    ) -> dict[str, frozenset[str]]:
+        """Compare insights with all that share a slot with them; return the slots of each."""
+        relations, texts = around.relations, around.texts
+        found = await self._tools.threads.run(
+            lambda: {each: relations.slots(texts[each]) for each in sorted(insights)}
+        )
+        wanted = await self._tools.threads.run(_everybody, found)
+        known = await self._tools.records.read(lambda c: insight_evidence.load_sharing(c, wanted))
+        by_slot = await self._tools.threads.run(_by_slot, found, known, around.visited)
+        names = list(found)
+        for start in range(0, len(names), EXPLORED_AT_ONCE):
+            some = {each: found[each] for each in names[start : start + EXPLORED_AT_ONCE]}
+            sharing = await self._tools.threads.run(_sharing, some, by_slot)
+            await self._meet(around, await self._tools.threads.run(_everybody, sharing))
+            await self._tools.threads.run(around.disagree, sharing, found.keys())
+        await self._ask(around)
+        return found
+
+    async def _look(self, around: Neighbourhood, ids: Sequence[str]) -> None:
+        """Compare some texts with all others."""
+        run = self._tools.threads.run
+        texts, found, held = await self._tools.records.read(lambda c: self._read(c, ids))
+        around.texts.update(texts)
+        around.rows.update(found)
+        asked = [each for each in ids if each in found]
+        rows = np.stack([found[each] for each in asked]) if asked else np.zeros((0, 0))
+        least = around.relations.least
+        near = await run(held.near, rows.astype(np.float32), least)
+        met = await run(lambda: {each.insight_id for some in near for each in some})
+        met.update(*around.spoken_of(ids))
+        await self._meet(around, met)
+        await run(around.compare, asked, near)
+        await run(around.heed, ids)
+        around.visited.update(ids)
+        await self._ask(around)
+
+    def _read(
+        self, connection: Connection, ids: Sequence[str]
+    ) -> tuple[Mapping[str, insight_evidence.SpokenText], Mapping[str, Matrix], InsightVectors]:
+        """Read texts with their vectors, and what to compare them with (in a transaction)."""
+        if self._held is None:
+            self._held = self._tools.neighbours.texts(connection)
+        rows = self._tools.neighbours.rows(connection, ids)
+        return insight_evidence.load_texts(connection, ids), rows, self._held
+
+    async def _meet(self, around: Neighbourhood, ids: Collection[str]) -> None:
+        """Get to know texts that others met."""
+        new = await self._tools.threads.run(lambda: sorted(set(ids).difference(around.texts)))
+        if not new:
+            return
+        read = self._tools.neighbours
+        texts, rows = await self._tools.records.read(
+            lambda c: (insight_evidence.load_texts(c, new), read.rows(c, new))
+        )
+        around.texts.update({each: text for each, text in texts.items() if text.is_live})
+        around.rows.update(rows)
+
+    async def _ask(self, around: Neighbourhood) -> None:
+        """Ask a model what the rules left open, the likeliest proposals first."""
+        waiting = around.waiting()
+        while waiting and self._tools.judge is not None:
+            some, waiting = waiting[:ASKED], waiting[ASKED:]
+            answers = await self._tools.judge.compare(around.questions(some), run=self._run)
+            # On a thread: the rules read each text once more.
+            await self._tools.threads.run(around.take_answers, some, answers)
+        around.open.clear()
+
+    async def _follow(self, around: Neighbourhood, mark: Mark, *, weigh: bool) -> Reconciliation:
         """Return what follows from a neighbourhood that has grown."""
         tools = self._tools
         groups = await tools.threads.run(reconciliation.load_groups, around)
-        slots = await explorer.stands(around, groups.insights)
-        known = await self._meet(explorer, groups)
+        slots = await self._compare_slots(around, groups.insights)
+        known = await self._meet_sides(groups)
         decided = [each for each in known if not each.is_open]
         finding = partial(groups.load_contradictions, name=self._name, at=self._at)
         found = await tools.threads.run(finding, decided)
         now, before = {each.id for each in found}, {each.id: each.type for each in known}
         ended = [each for each in known if each.is_open and each.id not in now]
         made = await tools.threads.run(groups.clusters)
-        weighed, done = await self._weigh(explorer, groups, [*found, *decided], ended, made=made)
+        weighed, done = await self._weigh(groups, [*found, *decided], ended, made=made)
         if weigh:
             weighed += await self._weigh_others(done)
         looked_at = {*around.visited, *done, *(each for each, _ in weighed.changed)}
@@ -280,14 +268,14 @@ class Comparing:
             at=self._at,
         )
 
-    async def _meet(self, explorer: Explorer, groups: Groups) -> list[Contradiction]:
+    async def _meet_sides(self, groups: Groups) -> list[Contradiction]:
         """Get to know all sides of contradictions, found or known; return those that are known."""
         around = groups.around
         by_text = await self._tools.records.read(lambda c: contradictions.of(c, around.visited))
         known = list({each.id: each for some in by_text.values() for each in some}.values())
         sides = {side for each in known for side in each.pair}.union(*around.conflicts)
-        await explorer.meet(around, sides)
-        await explorer.meet(around, {groups.insight_of(side) for side in sides})
+        await self._meet(around, sides)
+        await self._meet(around, {groups.insight_of(side) for side in sides})
         return known
 
     def _seeds(
@@ -303,7 +291,6 @@ class Comparing:
 
     async def _weigh(
         self,
-        explorer: Explorer,
         groups: Groups,
         current: Sequence[Contradiction],
         ended: Sequence[Contradiction],
@@ -322,7 +309,7 @@ class Comparing:
         against = {each.id: each for each in (*others, *current) if each.id not in gone}
         current = list(against.values())
         sides = {side for each in current for side in each.pair}
-        await explorer.meet(around, {*partners, *counting, *sides})
+        await self._meet(around, {*partners, *counting, *sides})
         threads = self._tools.threads
         said = await threads.run(_counting, groups, partners, counting)
         scales = await self._scales(said, await threads.run(groups.load_contradicted, current))

@@ -47,7 +47,7 @@ from cortex_actors.storage.pipeline import principles, resolutions, reviews
 from cortex_actors.text.sections import find_dialect
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cortex_actors.files.writer import FileWriter, WriteTarget
     from cortex_actors.pipeline.relations import Ruling
@@ -59,26 +59,31 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class FileSection:
-    """What a file is to be given.
+class ResolvedFile:
+    """What a file is to be given, or what came of it, and what it was made of.
 
     Attributes:
-        body: the text between the marks; "" when there is nothing to give.
+        resolved: its `section` is the text between the marks; "" when there is nothing to give.
         revision: the human's part of the file that it was made for.
-        inputs: the name of all that it was made of; "" when it would better be made again.
+        inputs: the name of all that it was made of; "" when it would better be made again, None
+            where it was not made.
         compared: the vectors that would have to be made again with the next life.
-        already_said: what is left out because the file says it: text and why.
+        is_edited: the text between the marks is not as we wrote it.
+        is_absent: there is no section, and none was asked for: what we wrote last stays known, as
+            the section may come back (with another branch, say).
 
     """
 
-    body: str
-    revision: str
-    inputs: str
-    bullets: tuple[GivenBullet, ...]
-    tokens: int
-    counts: Mapping[str, int]
+    resolved: Resolved
+    revision: str = ""
+    inputs: str | None = None
     compared: FileVectors | None = None
-    already_said: tuple[Mapping[str, str], ...] = ()
+    is_edited: bool = False
+    is_absent: bool = False
+
+    def ended(self, ending: Ending, *, diff: str = "") -> ResolvedFile:
+        """Return what came of it."""
+        return replace(self, resolved=replace(self.resolved, ending=ending, diff=diff))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +121,7 @@ class Maker:
 
     def make(
         self, job: Assignment, choice: FileChoice, *, offer: Offer, revision: str, inputs: str
-    ) -> FileSection:
+    ) -> ResolvedFile:
         """Return a choice from an offer as the text for the job's agent. Blocks."""
         metadata = job.wish.metadata or self.settings.include_metadata
         options = Options(self.settings.title, metadata, self.settings.max_output_tokens)
@@ -143,9 +148,17 @@ class Maker:
             "unapproved": choice.waiting,
             "over_budget": len(made.dropped),
         }
-        body = made.text if given else ""
-        tokens = made.tokens if given else 0
-        return FileSection(body, revision, inputs, given, tokens, counts, already_said=choice.said)
+        resolved = Resolved(
+            job.path,
+            job.formatter.name,
+            Ending.SHOWN,
+            section=made.text if given else "",
+            bullets=given,
+            tokens=made.tokens if given else 0,
+            counts=counts,
+            already_said=choice.said,
+        )
+        return ResolvedFile(resolved, revision, inputs)
 
 
 #: Files of a project, each with what it says.
@@ -281,24 +294,6 @@ class Absent(Exception):
     """A file in which a section was to be brought up to date has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedFile:
-    """What came of a file, what it was made of, and for which revision of the human's part.
-
-    Attributes:
-        is_edited: the text between the marks is not as we wrote it.
-        is_absent: there is no section, and none was asked for: what we wrote last stays known, as
-            the section may come back (with another branch, say).
-
-    """
-
-    resolved: Resolved
-    section: FileSection | None = None
-    revision: str = ""
-    is_edited: bool = False
-    is_absent: bool = False
-
-
 class Resolving:
     """Brings files up to date, one a call; several calls may run at once."""
 
@@ -322,23 +317,27 @@ class Resolving:
             if job.target is None or job.wish.text_only:
                 # A caller that only wants text gets that of the agent's file.
                 text = await self.run(read, job.place) if job.place is not None else None
-                section = await self._section(job, text or b"", offer)
-                return _done(job, section, Ending.SHOWN, diff="")
+                return await self._section(job, text or b"", offer)
             for _ in range(TRIES):
                 data = await self.writer.read(target)
                 if data is None and not target.create:
                     raise Absent if job.wish.refresh else errors.Missing.of(job.path)
                 seen.append(data or b"")
                 section = await self._section(job, job.base(data), offer)
-                if data is None and not section.body:
+                if data is None and not section.resolved.section:
                     # That a file is not made: it would say nothing.
-                    ending = Ending.SHOWN if job.wish.dry_run else Ending.UNCHANGED
-                    return _done(job, section, ending, diff="")
+                    return section.ended(Ending.SHOWN if job.wish.dry_run else Ending.UNCHANGED)
                 make = _maker(job, section, ours)
                 try:
                     if job.wish.dry_run:
-                        return await self._previewed(job, section, make, data=data)
-                    return await self._written(job, section, make, target=target)
+                        after = await self.run(make, data or b"")
+                        diff = await self.run(difference, data, after, path=path)
+                        return section.ended(Ending.SHOWN, diff=diff)
+                    found = await self.writer.write(target, make)
+                    ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
+                    after = found.after or b""
+                    diff = await self.run(difference, found.before, after, path=path)
+                    return section.ended(ending, diff=diff)
                 except Moved:
                     continue
             raise errors.KeepsChanging.of(job.path, tries=TRIES)
@@ -347,8 +346,8 @@ class Resolving:
         except errors.EditedSection as error:
             # Nothing but a section that was read can be an edited one.
             diff = await self.run(edited, seen[-1], ours, path=path)
-            found = Resolved(path, agent, Ending.EDITED, str(error), error.code, diff)
-            return ResolvedFile(found, revision=await self.run(fence.hash_human_part, seen[-1]))
+            edits = Resolved(path, agent, Ending.EDITED, str(error), error.code, diff)
+            return ResolvedFile(edits, revision=await self.run(fence.hash_human_part, seen[-1]))
         except (errors.NotWritten, errors.WriteFailed, errors.BadInput) as error:
             code = error.code if isinstance(error, errors.NotWritten) else "unreadable"
             return ResolvedFile(Resolved(path, agent, Ending.REFUSED, str(error), code))
@@ -367,32 +366,23 @@ class Resolving:
         lines = set(body.split("\n"))
         left = tuple(each for each in standing if each.text in lines)
         revision = await self.run(fence.hash_human_part, after)
-        section = FileSection(body, revision, "", left, 0, {"undone": 1})
-        diff = await self.run(difference, found.before, after, path=job.path)
-        done = _done(job, section, Ending.WRITTEN, diff=diff)
-        return replace(done, is_edited=fenced is not None and not fenced.intact)
+        done = Resolved(
+            job.path,
+            job.formatter.name,
+            Ending.WRITTEN,
+            diff=await self.run(difference, found.before, after, path=job.path),
+            section=body,
+            bullets=left,
+            counts={UNDONE: 1},
+        )
+        is_edited = fenced is not None and not fenced.intact
+        return ResolvedFile(done, revision, "", is_edited=is_edited)
 
     def shared(self) -> Embed:
         """Return who makes the vectors of the files of one wish."""
         return Shared(self._embed)
 
-    async def _written(
-        self, job: Assignment, section: FileSection, make: Make, *, target: WriteTarget
-    ) -> ResolvedFile:
-        """Write a section; raises `Moved`, and whatever keeps the file from being written."""
-        found = await self.writer.write(target, make)
-        ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
-        diff = await self.run(difference, found.before, found.after or b"", path=job.path)
-        return _done(job, section, ending, diff=diff)
-
-    async def _previewed(
-        self, job: Assignment, section: FileSection, make: Make, *, data: bytes | None
-    ) -> ResolvedFile:
-        """Return what writing a section would change; raises what making the new file raises."""
-        diff = await self.run(difference, data, await self.run(make, data or b""), path=job.path)
-        return _done(job, section, Ending.SHOWN, diff=diff)
-
-    async def _section(self, job: Assignment, data: bytes, offer: Offer) -> FileSection:
+    async def _section(self, job: Assignment, data: bytes, offer: Offer) -> ResolvedFile:
         """Return what a file is to be given; raises `BadInput` for what is no text."""
         maker = self._maker
         page = await self.run(maker.page, job, data)
@@ -421,7 +411,7 @@ class Resolving:
         return replace(made, compared=FileVectors(job.path, maker.model, rows))
 
 
-def _maker(job: Assignment, section: FileSection, ours: str) -> Make:
+def _maker(job: Assignment, section: ResolvedFile, ours: str) -> Make:
     """Return what makes a file as it is to be of the file as it is; it raises `Moved`, `Absent`."""
 
     def make(data: bytes) -> bytes:
@@ -430,27 +420,10 @@ def _maker(job: Assignment, section: FileSection, ours: str) -> Make:
             raise Absent
         if fence.hash_human_part(base) != section.revision:
             raise Moved
-        return drafted(
-            base, section.body, ours=ours, path=job.path, edits=wish.edits, adopt=wish.adopt
-        )
+        body, edits = section.resolved.section, wish.edits
+        return drafted(base, body, ours=ours, path=job.path, edits=edits, adopt=wish.adopt)
 
     return make
-
-
-def _done(job: Assignment, section: FileSection, ending: Ending, *, diff: str) -> ResolvedFile:
-    """Return what came of a file whose section was made."""
-    told = Resolved(
-        job.path,
-        job.formatter.name,
-        ending,
-        diff=diff,
-        section=section.body,
-        bullets=section.bullets,
-        tokens=section.tokens,
-        counts=section.counts,
-        already_said=section.already_said,
-    )
-    return ResolvedFile(told, section, section.revision)
 
 
 #: Refusals that time mends: what they kept from being written is tried again unasked.
@@ -506,7 +479,7 @@ def finished(
     `inputs` names all that it was made of.
     """
     found = done.resolved
-    dry, compared = job.wish.dry_run, done.section.compared if done.section else None
+    dry, compared = job.wish.dry_run, done.compared
     run = projects.PipelineRun(
         id=run_id,
         kind=KIND,

@@ -16,7 +16,7 @@ import asyncio
 import logging
 import os
 import posixpath
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, TypeAlias
 from weakref import ref
@@ -115,12 +115,8 @@ Keep: TypeAlias = "Callable[[Finished], Awaitable[None]]"
 AT_ONCE = 8
 
 
-@dataclass(frozen=True, slots=True)
-class FoundFiles:
-    """The files that a wish is about, and those that are left alone."""
-
-    jobs: tuple[Assignment, ...] = ()
-    left: tuple[Unwritten, ...] = ()
+#: The files that a wish is about, and those that are left alone.
+FoundFiles: TypeAlias = "tuple[list[Assignment], list[Unwritten]]"
 
 
 class FileUpdater:
@@ -179,17 +175,16 @@ class FileUpdater:
         jobs = [Assignment(project, e.formatter, e, wish, there, embed) for e in found.write]
         if wish.text_only and not jobs:
             reader = section.find(wish.agent) if wish.agent else named_by(project, wish).formatter
-            return FoundFiles((Assignment(project, reader, None, wish, there),))
-        left = [Unwritten(e.path, e.agent, refusal(project, e)) for e in found.left]
-        return FoundFiles(tuple(jobs), tuple(left))
+            return [Assignment(project, reader, None, wish, there)], []
+        return jobs, [Unwritten(e.path, e.agent, refusal(project, e)) for e in found.left]
 
     async def changed(self, project: Project, given: Offer) -> list[Assignment]:
         """Return the files of a project whose section is made of something else by now."""
-        found = await self.find(project, ResolutionWish(project.root))
+        jobs, _ = await self.find(project, ResolutionWish(project.root))
         known = await self._records.read(lambda c: resolutions.load_of_project(c, project.id))
         return [
             job
-            for job in found.jobs
+            for job in jobs
             if await self._differs(job, known.get((job.path, job.formatter.name)), given)
         ]
 
@@ -198,10 +193,10 @@ class FileUpdater:
 
         Raises `NotFound` and `BadInput`.
         """
-        found = await self.find(project, wish)
-        if found.jobs:
-            return await self.run_all(found.jobs, await self.offer())
-        return _left_alone(found, project, wish, at=self._clock.now())
+        jobs, left = await self.find(project, wish)
+        if jobs:
+            return await self.run_all(jobs, await self.offer())
+        return _left_alone(left, project, wish, at=self._clock.now())
 
     async def run_all(
         self, jobs: Sequence[Assignment], given: Offer, *, keep: Keep | None = None
@@ -233,7 +228,7 @@ class FileUpdater:
         target, known = await self._target(job, began)
         ours = "" if known is None else known.section
         done = await self._resolving.resolve(job, given, target=target, ours=ours)
-        inputs = done.section.inputs if done.section else await self._inputs(job, given)
+        inputs = await self._inputs(job, given) if done.inputs is None else done.inputs
         times = began, self._clock.now()
         return finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
 
@@ -321,11 +316,11 @@ def _edited(job: Assignment) -> bool:
 
 
 def _left_alone(
-    found: FoundFiles, project: Project, wish: ResolutionWish, *, at: int
+    left: Sequence[Unwritten], project: Project, wish: ResolutionWish, *, at: int
 ) -> list[Finished]:
     """Return failed runs for what was named and is not written."""
     reason = f"there is no instruction file to write in {project.root}; --create makes one"
-    some = found.left or (Unwritten(wish.path, wish.agent or "", reason),)
+    some = left or (Unwritten(wish.path, wish.agent or "", reason),)
     return [
         failed(wish.path, each.agent, each.reason, at=at, project_id=project.id) for each in some
     ]
@@ -462,11 +457,11 @@ class Resolver(Consumer):
         pairs = [(await self._project(each.path), each) for each in wishes]
         found = [await self._errands.find(*pair) for pair in pairs]
         offer = await self._errands.offer()
-        jobs = [job for some in found for job in some.jobs]
+        jobs = [job for some, _ in found for job in some]
         done = await self._errands.run_all(jobs, offer, keep=self._commit)
         return ResolutionReport(
             tuple(each.resolved for each in done if each.resolved is not None),
-            tuple(each for some in found for each in some.left),
+            tuple(each for _, some in found for each in some),
         )
 
     async def _previewed(
@@ -479,7 +474,7 @@ class Resolver(Consumer):
             await self._errands.find(each, ResolutionWish(each.root, dry_run=True))
             for each in followed
         ]
-        done = await self._errands.run_all([job for some in found for job in some.jobs], offer)
+        done = await self._errands.run_all([job for some, _ in found for job in some], offer)
         files = [each.resolved for each in done if each.resolved is not None]
         return ResolutionReport(
             tuple(e for e in files if principle.id in {b.principle_id for b in e.bullets}), ()

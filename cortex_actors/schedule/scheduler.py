@@ -116,17 +116,21 @@ class JobPreparer:
         """Say what was learned since the last digest, and keep that as a run, if it is anything."""
         begun = self.clock.now()
 
-        def query(connection: Connection) -> projects.Digest:
+        def query(connection: Connection) -> dict[str, int]:
             # One that lies ahead was made while the clock was wrong: then it is the news of a day.
             last = projects.find_last_digest(connection)
             return projects.count_new(connection, last if last <= begun else begun - DAY, begun)
 
         found = await self.publisher.records.read(query)
-        if not found.news:
+        news = ", ".join(f"{found[name]} {it}" for name, it in projects.NEWS.items() if found[name])
+        if not news:
             return JobResult()
         now = self.clock.now()
-        run = projects.PipelineRun.at(projects.KIND, now, started_at=begun, counts=asdict(found))
-        return JobResult(_told(found), work=lambda connection: projects.record(connection, run))
+        run = projects.PipelineRun.at(projects.KIND, now, started_at=begun, counts=found)
+        start = f" since {iso(found['since'])}" if found["since"] else ""
+        waits = f"{found['open']} contradictions and {found['review']} texts wait for a decision"
+        said = f"{news}{start}; {waits}, {found['candidates']} candidates"
+        return JobResult(said, work=lambda connection: projects.record(connection, run))
 
     async def attention(self) -> JobResult:
         """Write the attention that memories have now, and say which have faded."""
@@ -147,14 +151,6 @@ class JobPreparer:
         if not gone:
             return JobResult()
         return JobResult(f"{len(gone)} faded memories archived; each can be restored", wrote=True)
-
-
-def _told(found: projects.Digest) -> str:
-    """Return a digest as a sentence."""
-    news = ", ".join(f"{number} {words}" for words, number in found.news.items())
-    start = f" since {iso(found.since)}" if found.since else ""
-    waits = f"{found.open} contradictions and {found.review} texts wait for a decision"
-    return f"{news}{start}; {waits}, {found.candidates} candidates"
 
 
 def _steps(found: list[principle_decay.Faded]) -> str:

@@ -195,19 +195,6 @@ class CrumbFilter:
     here: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class CrumbTally:
-    """How many crumbs there are; a word that none has is not counted."""
-
-    by_priority: dict[str, int]
-    by_type: dict[str, int]
-
-    @property
-    def total(self) -> int:
-        """How many in all."""
-        return sum(self.by_type.values())
-
-
 def leave(connection: sa.Connection, crumb: CrumbRecord) -> None:
     """Write a crumb, to be found from now on; an agent that is not known yet becomes so."""
     know(connection, (crumb.agent_id,), at=crumb.left_at)
@@ -223,11 +210,10 @@ def list_crumbs(connection: sa.Connection, wanted: CrumbFilter, *, limit: int) -
     return [_crumb(row) for row in connection.execute(query)]
 
 
-def tally(connection: sa.Connection, wanted: CrumbFilter) -> CrumbTally:
+def tally(connection: sa.Connection, wanted: CrumbFilter) -> dict[str, dict[str, int]]:
     """Return how many crumbs are meant, by priority and by type."""
-    where = _conditions(wanted)
-    words = (_ROWS.priority, _ROWS.type)
-    return CrumbTally(*(columns.count_by(connection, word, *where) for word in words))
+    words, where = {"by_priority": _ROWS.priority, "by_type": _ROWS.type}, _conditions(wanted)
+    return {by: columns.count_by(connection, word, *where) for by, word in words.items()}
 
 
 def load_crumbs(

@@ -176,7 +176,7 @@ def topics(connection: Connection) -> list[dict[str, Any]]:
         .group_by(_ROWS.topic)
         .order_by(_ROWS.topic)
     )
-    return [dict(row._mapping) for row in connection.execute(query)]  # noqa: SLF001 - SQLAlchemy's public name
+    return list(map(columns.as_dict, connection.execute(query)))
 
 
 def list_documents(

@@ -137,70 +137,55 @@ _COLUMNS = (events.c.seq, events.c.id, events.c.topic, events.c.source, events.c
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryStanding:
-    """The state of one consumer for an event that it has not handled."""
-
-    seq: int
-    consumer: str
-    #: `waiting` or `dead`.
-    state: str
-    attempts: int
-    #: When it was set aside, or is tried again (0: as soon as it is its turn); UTC microseconds.
-    at: int
-    #: How the last attempt failed; None when there was none.
-    error: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class StoredEvent:
-    """An event of the ledger."""
+    """An event of the ledger.
+
+    Attributes:
+        standings: of each consumer that has not handled it whether it is `waiting` or `dead`, after
+            how many attempts, when it was set aside or is tried again (0: as soon as it is its
+            turn; UTC microseconds), and how the last attempt failed.
+
+    """
 
     seq: int
     id: str
     topic: str
     source: str
     at: int
-    standings: Sequence[DeliveryStanding]
+    standings: Sequence[dict[str, Any]]
 
     @property
     def state(self) -> str:
         """`waiting` if any consumer waits, else `dead` if one gave up, else `handled`."""
-        states = {each.state for each in self.standings}
+        states = {each["state"] for each in self.standings}
         return "waiting" if "waiting" in states else "dead" if states else "handled"
 
 
-@dataclass(frozen=True, slots=True)
-class EventFilter:
-    """Which events to list; with both `waiting` and `dead`, those that are either."""
+def list_events(
+    connection: sa.Connection,
+    *,
+    topic: str | None = None,
+    waiting: bool = False,
+    dead: bool = False,
+    since: int = 0,
+    limit: int = 20,
+) -> list[StoredEvent]:
+    """Return the newest events after a number, newest first; of each error its last line.
 
-    #: A shell pattern.
-    topic: str | None = None
-    waiting: bool = False
-    dead: bool = False
-    #: Only events after this number.
-    since: int = 0
-    limit: int = 20
-
-
-def list_events(connection: sa.Connection, wanted: EventFilter) -> list[StoredEvent]:
-    """Return the newest events that are wanted, newest first; of each error its last line."""
+    `topic` is a shell pattern; with both `waiting` and `dead`, those that are either.
+    """
     query: sa.Select[Any] = (
-        sa.select(*_COLUMNS).where(events.c.seq > wanted.since).order_by(events.c.seq.desc())
+        sa.select(*_COLUMNS).where(events.c.seq > since).order_by(events.c.seq.desc())
     )
-    if wanted.topic is not None:
-        query = query.where(is_like(events.c.topic, wanted.topic))
-    tables = [deliveries] * wanted.waiting + [dead_letters] * wanted.dead
+    if topic is not None:
+        query = query.where(is_like(events.c.topic, topic))
+    tables = [deliveries] * waiting + [dead_letters] * dead
     if tables:
         left = sa.union_all(*(sa.select(table.c.seq) for table in tables))
         query = query.where(events.c.seq.in_(left))
-    rows = connection.execute(query.limit(wanted.limit)).all()
+    rows = connection.execute(query.limit(limit)).all()
     standings = _standings(connection, [row.seq for row in rows], whole=False)
-    return [
-        columns.entity(
-            StoredEvent, row, standings=[each for each in standings if each.seq == row.seq]
-        )
-        for row in rows
-    ]
+    return [columns.entity(StoredEvent, row, standings=standings.get(row.seq, ())) for row in rows]
 
 
 def load_event(connection: sa.Connection, name: str) -> tuple[StoredEvent, Any, str | None]:
@@ -211,7 +196,9 @@ def load_event(connection: sa.Connection, name: str) -> tuple[StoredEvent, Any, 
     (seq,) = find_numbers(connection, [name])
     chosen = (*_COLUMNS, RAW, events.c.idempotency_key)
     row = connection.execute(sa.select(*chosen).where(events.c.seq == seq)).one()
-    event = columns.entity(StoredEvent, row, standings=_standings(connection, [seq], whole=True))
+    event = columns.entity(
+        StoredEvent, row, standings=_standings(connection, [seq], whole=True).get(seq, ())
+    )
     return event, decode_payload(row.payload), row.idempotency_key
 
 
@@ -245,8 +232,8 @@ def find_numbers(connection: sa.Connection, names: Sequence[str]) -> list[int]:
 
 def _standings(
     connection: sa.Connection, seqs: Sequence[int], *, whole: bool
-) -> list[DeliveryStanding]:
-    """Return who has not handled events, and how far they came."""
+) -> dict[int, list[dict[str, Any]]]:
+    """Return who has not handled events, by their numbers, and how far they came."""
     lists = (deliveries, "waiting", deliveries.c.due_at), (dead_letters, "dead", dead_letters.c.at)
     queries = (
         sa.select(*table.c["seq", "consumer", "attempts", "error"])
@@ -256,11 +243,16 @@ def _standings(
     )
     both = sa.union_all(*queries).subquery()
     error = both.c.error if whole else sa.func.substr(both.c.error, -END)
-    chosen = (both.c.seq, both.c.consumer, both.c.state, both.c.attempts, both.c.at)
-    rows = connection.execute(sa.select(*chosen, error.label("error")).order_by(both.c.consumer))
-    return [
-        DeliveryStanding(*row[:5], row.error if whole else _last_line(row.error)) for row in rows
-    ]
+    chosen = (*both.c["seq", "consumer", "state", "attempts", "at"], error.label("error"))
+    rows = connection.execute(sa.select(*chosen).order_by(both.c.consumer))
+    shown = ("consumer", "state", "attempts", "at")
+    return columns.group_pairs(
+        (
+            row.seq,
+            columns.as_dict(row, *shown) | {"error": row.error if whole else _last_line(row.error)},
+        )
+        for row in rows
+    )
 
 
 def _last_line(trace: str | None) -> str | None:

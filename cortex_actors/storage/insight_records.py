@@ -244,15 +244,13 @@ def end_alerts_of(connection: sa.Connection, insight_id: str, at: int) -> None:
     execute(connection, _LOOKED_AT, at, insight_id)
 
 
-def list_alerts(connection: sa.Connection, path: str | None = None) -> list[Alert]:
-    """Return the alerts that have not ended, of one file or of all, by path and line.
+def list_alerts(connection: sa.Connection) -> list[Alert]:
+    """Return the alerts that have not ended, by path and line.
 
     Only of followed projects: a file that is not read any more raises no warning.
     """
     query = sa.select(alerts).join(projects, projects.c.id == alerts.c.project_id)
     query = query.where(alerts.c.ended_at.is_(None), projects.c.active == 1)
-    if path is not None:
-        query = query.where(alerts.c.path == path)
     query = query.order_by(alerts.c.path, alerts.c.line_start, alerts.c.id)
     return [columns.entity(Alert, row) for row in connection.execute(query)]
 

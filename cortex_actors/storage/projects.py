@@ -96,7 +96,7 @@ class FileState:
         return bool(seen(self) == seen(other))
 
 
-_FOLLOWED = "SELECT id, name, root, added_at FROM projects WHERE active = 1 ORDER BY name, root"
+_FOLLOWED = "SELECT id, name, root, added_at FROM projects WHERE active = 1{} ORDER BY name, root"
 
 _STATES = (
     "SELECT path, error, read_as, project_id, size, mtime_ns, ctime_ns, inode, sha256"
@@ -154,14 +154,13 @@ def list_ever(connection: sa.Connection) -> list[Project]:
     return [entity(Project, row) for row in connection.execute(query)]
 
 
-def followed(connection: sa.Connection, *where: sa.ColumnElement[bool]) -> list[Project]:
-    """Return the projects that are followed and meet conditions, by name."""
-    if not where:  # asked for each file that is read, and at each look at a project
-        plain = execute(connection, _FOLLOWED)
-        return [Project(i, _text(name), _text(root), at) for i, name, root, at in plain]
-    query = sa.select(projects).where(projects.c.active == 1, *where)
-    rows = connection.execute(query.order_by(projects.c.name, projects.c.root))
-    return [entity(Project, row) for row in rows]
+def followed(connection: sa.Connection, *, resolving: bool = False) -> list[Project]:
+    """Return the projects that are followed, by name, or those that are written unasked.
+
+    Asked for each file that is read, and at each look at a project.
+    """
+    found = execute(connection, _FOLLOWED.format(" AND resolves = 1" if resolving else ""))
+    return [Project(i, _text(name), _text(root), at) for i, name, root, at in found]
 
 
 def list_called(connection: sa.Connection) -> list[tuple[str, str, str | None]]:
@@ -173,7 +172,7 @@ def list_called(connection: sa.Connection) -> list[tuple[str, str, str | None]]:
 
 def list_resolving(connection: sa.Connection) -> list[Project]:
     """Return the followed projects whose files are written without being asked for, by name."""
-    return followed(connection, projects.c.resolves == 1)
+    return followed(connection, resolving=True)
 
 
 def list_written(connection: sa.Connection) -> list[Project]:
@@ -322,17 +321,6 @@ class PipelineRun:
         return cls(kind=kind, **whole)
 
 
-@dataclass(frozen=True, slots=True)
-class RunFilter:
-    """Which runs to list; None matches all."""
-
-    kind: str | None = None
-    project_id: str | None = None
-    #: Only those that failed.
-    failed: bool = False
-    limit: int = 20
-
-
 def record(connection: sa.Connection, run: PipelineRun) -> None:
     """Write a run."""
     row = as_row(runs, run, counts=dict(run.counts))
@@ -345,11 +333,18 @@ def list_latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[P
     return [entity(PipelineRun, row) for row in connection.execute(query.limit(limit))]
 
 
-def list_runs(connection: sa.Connection, wanted: RunFilter) -> list[PipelineRun]:
-    """Return the runs that are wanted, newest first: by id, which begins with its time."""
-    query = sa.select(runs).order_by(runs.c.id.desc()).limit(wanted.limit)
-    state = FAILED if wanted.failed else None
-    query = query.where(*same(runs, kind=wanted.kind, project_id=wanted.project_id, state=state))
+def list_runs(
+    connection: sa.Connection,
+    *,
+    kind: str | None = None,
+    project_id: str | None = None,
+    failed: bool = False,
+    limit: int = 20,
+) -> list[PipelineRun]:
+    """Return runs, newest first: by id, which begins with its time."""
+    query = sa.select(runs).order_by(runs.c.id.desc()).limit(limit)
+    state = FAILED if failed else None
+    query = query.where(*same(runs, kind=kind, project_id=project_id, state=state))
     return [entity(PipelineRun, row) for row in connection.execute(query)]
 
 
@@ -362,38 +357,15 @@ def list_kinds(connection: sa.Connection) -> list[str]:
 KIND = "digest"
 
 
-@dataclass(frozen=True, slots=True)
-class Digest:
-    """What is new since a time (UTC microseconds), and what waits for a person now."""
-
-    since: int
-    #: Texts that came and are said now; principles that were made.
-    insights: int = 0
-    principles: int = 0
-    #: Pairs that cannot both hold: found, and decided by a person or a rule.
-    contradictions: int = 0
-    decided: int = 0
-    #: Hidden characters, secrets and the like in files.
-    alerts: int = 0
-    #: Runs of the pipeline that failed.
-    failures: int = 0
-    #: What waits now: for a decision, for a review, and to become principles.
-    open: int = 0
-    review: int = 0
-    candidates: int = 0
-
-    @property
-    def news(self) -> dict[str, int]:
-        """What is not nothing, in words."""
-        found = {
-            "new insights": self.insights,
-            "new principles": self.principles,
-            "new contradictions": self.contradictions,
-            "contradictions decided": self.decided,
-            "alerts": self.alerts,
-            "failed runs": self.failures,
-        }
-        return {words: number for words, number in found.items() if number}
+#: What of a digest is news, and how it is said.
+NEWS = {
+    "insights": "new insights",
+    "principles": "new principles",
+    "contradictions": "new contradictions",
+    "decided": "contradictions decided",
+    "alerts": "alerts",
+    "failures": "failed runs",
+}
 
 
 def find_last_digest(connection: sa.Connection) -> int:
@@ -402,48 +374,38 @@ def find_last_digest(connection: sa.Connection) -> int:
     return last[0].started_at if last else 0
 
 
-def count_new(connection: sa.Connection, start: int, end: int) -> Digest:
-    """Return what is new from a time on, and before another one."""
+def count_new(connection: sa.Connection, start: int, end: int) -> dict[str, int]:
+    """Return what is new from a time on, and before another one (UTC microseconds).
+
+    `open`, `review` and `candidates` wait now: for a decision, for a review, to become principles.
+    """
 
     def new(column: sa.Column[int], *where: sa.ColumnElement[bool]) -> int:
         return count_rows(connection, column.table, column >= start, column < end, *where)
 
     last = list_latest(connection, "reconciler", 1)
-    return Digest(
-        since=start,
-        insights=new(insights.c.first_seen_at, insights.c.status.in_(LIVE)),
-        principles=new(principles.c.created_at),
-        contradictions=new(contradictions.c.detected_at),
-        decided=new(contradictions.c.resolved_at),
-        alerts=new(alerts.c.found_at),
-        failures=new(runs.c.finished_at, runs.c.state == "failed"),
-        open=count_rows(connection, contradictions, contradictions.c.status == "unresolved"),
-        review=count_rows(connection, insights, insights.c.status == "pending_review"),
+    return {
+        "since": start,
+        # Texts that came and are said now.
+        "insights": new(insights.c.first_seen_at, insights.c.status.in_(LIVE)),
+        "principles": new(principles.c.created_at),
+        "contradictions": new(contradictions.c.detected_at),
+        "decided": new(contradictions.c.resolved_at),
+        "alerts": new(alerts.c.found_at),
+        "failures": new(runs.c.finished_at, runs.c.state == "failed"),
+        "open": count_rows(connection, contradictions, contradictions.c.status == "unresolved"),
+        "review": count_rows(connection, insights, insights.c.status == "pending_review"),
         # As many as the last reconciliation named.
-        candidates=int(last[0].counts.get("candidates", 0)) if last else 0,
-    )
+        "candidates": int(last[0].counts.get("candidates", 0)) if last else 0,
+    }
 
 
-@dataclass(frozen=True, slots=True)
-class WaitingWork:
-    """Work that waits or is being done.
+def waiting(connection: sa.Connection, model: str) -> dict[str, int]:
+    """Return what waits or is being done, by its kind.
 
-    Attributes:
-        scans: scans of which the files are not known yet.
-        files: files to be read.
-        texts: texts without a vector.
-        others: events that follow of them: insights to be compared, principles to be distilled.
-
+    Scans of which the files are not known yet, files to be read, texts without a vector, and other
+    events, which follow of them: insights to be compared, principles to be distilled.
     """
-
-    scans: int
-    files: int
-    texts: int
-    others: int
-
-
-def waiting(connection: sa.Connection, model: str) -> WaitingWork:
-    """Return what waits now."""
     query = (
         sa.select(events.c.topic, sa.func.count())
         .select_from(deliveries)
@@ -451,12 +413,12 @@ def waiting(connection: sa.Connection, model: str) -> WaitingWork:
         .group_by(events.c.topic)
     )
     counts = {topic: int(count) for topic, count in connection.execute(query)}
-    return WaitingWork(
-        scans=counts.pop(SCAN_REQUESTED, 0),
-        files=counts.pop(FILE_CHANGED, 0),
-        texts=count_unembedded(connection, model),
-        others=sum(counts.values()),
-    )
+    return {
+        "scans": counts.pop(SCAN_REQUESTED, 0),
+        "files": counts.pop(FILE_CHANGED, 0),
+        "texts": count_unembedded(connection, model),
+        "others": sum(counts.values()),
+    }
 
 
 class Writes:

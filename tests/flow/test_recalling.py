@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 
-async def _no_turn(_self: Indexer) -> None:
+async def _no_turns(_self: Indexer) -> None:
     """Embed nothing and tell the index nothing."""
 
 
@@ -33,7 +33,7 @@ async def query(*_: object, **__: object) -> dict[str, list[tuple[str, float]]]:
 class TestReadYourWrites:
     async def test_index_held_back(self, tmp_home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Whoever was told that something is saved finds it, among many who remember as well."""
-        monkeypatch.setattr(Indexer, "_take_turn", _no_turn)
+        monkeypatch.setattr(Indexer, "_live", _no_turns)
         monkeypatch.setattr(Vectors, "query", query)
         async with grown(tmp_home) as tree:
 

@@ -155,10 +155,11 @@ class World:
         at = self.office.clock.now()
 
         def unit_(connection: Connection) -> Sequence[str]:
-            learned = insights.learn(connection, found, project_id=project.id, path=path, at=at)
+            changed = insights.compare_file(connection, path, project.id, found)
+            insights.learn(connection, found, project_id=project.id, path=path, at=at)
             if embedded:
                 self.embed(connection, texts)
-            return [*learned.changed, *(each.insight_id for each in found)]
+            return [*changed, *(each.insight_id for each in found)]
 
         self.changed.update(await self.office.write(unit_))
 

@@ -85,8 +85,9 @@ class Store:
 
         def work(connection: Connection) -> list[str]:
             projects.add(connection, project)
-            done = insights.learn(connection, found, project_id=project.id, path=path, at=at)
-            return list(done.changed)
+            changed = insights.compare_file(connection, path, project.id, found)
+            insights.learn(connection, found, project_id=project.id, path=path, at=at)
+            return changed
 
         return await self.write(work)
 

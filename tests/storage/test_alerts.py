@@ -55,7 +55,7 @@ class TestNote:
         await note(store, HIDDEN)
         await note(store, path="/projects/atlas/GEMINI.md")
 
-        assert [HIDDEN] == await store.read(lambda c: insight_records.list_alerts(c, HERE))
+        assert [HIDDEN] == await store.read(insight_records.list_alerts)
 
     async def test_moved(self, store: Store) -> None:
         """What moved within its file is the same alert on another line."""

@@ -145,7 +145,9 @@ class TestFragments:
         found, total = await store.read(insight_lists.list_fragments)
 
         expected = {(CLAUDE, 1, 1, 1), (CLAUDE, 4, 1, 0), (OTHER, 1, 1, 1)}
-        assert expected == {(e.path, e.line_start, e.statements, e.shared) for e in found}
+        assert expected == {
+            (e["path"], e["line_start"], e["statements"], e["shared"]) for e in found
+        }
         assert 3 == total
 
     async def test_filters(self, store: Store) -> None:
@@ -168,4 +170,6 @@ class TestFragments:
         await store.says(CLAUDE, "b", "c", at=EPOCH + DAY)
         by_path, _ = await store.read(insight_lists.list_fragments)
 
-        assert [(CLAUDE, 1), (CLAUDE, 4), (OTHER, 1)] == [(e.path, e.line_start) for e in by_path]
+        assert [(CLAUDE, 1), (CLAUDE, 4), (OTHER, 1)] == [
+            (e["path"], e["line_start"]) for e in by_path
+        ]

@@ -72,7 +72,7 @@ class TestKnown:
         def seen(reader: str | None) -> tuple[list[tuple[str, ...]], dict[str, int]]:
             listed = tables.read(lambda c: village.list_groups(c, reader, limit=9))
             return (
-                [each.memory_ids for each in listed],
+                [tuple(each["memory_ids"]) for each in listed],
                 tables.read(lambda c: village.count_groups(c, reader)),
             )
 
@@ -89,7 +89,7 @@ class TestKnown:
         tables.write(lambda c: village.forget(c, [mem("0")]))
 
         listed = tables.read(lambda c: village.list_groups(c, None, limit=9))
-        assert [(mem("1"), mem("2"))] == [each.memory_ids for each in listed]
+        assert [(mem("1"), mem("2"))] == [tuple(each["memory_ids"]) for each in listed]
         assert 0 == tables.read(village.count_waiting)
 
 

@@ -115,8 +115,8 @@ class TestListed:
         tally = tables.read(lambda c: agent_records.tally(c, CrumbFilter(agent="A")))
 
         assert ["new", "other"] == listed(tables, 2)
-        assert ({"HIGH": 1, "MEDIUM": 2}, 3) == (tally.by_priority, tally.total)
-        assert {"orientation": 1, "task": 1, "technical": 1} == tally.by_type
+        assert {"HIGH": 1, "MEDIUM": 2} == tally["by_priority"]
+        assert {"orientation": 1, "task": 1, "technical": 1} == tally["by_type"]
 
 
 class TestFound:

@@ -136,10 +136,10 @@ class TestProjects:
         projects.record(connection, projects.PipelineRun.at("reconciler", NOW, state="failed"))
 
         assert run == projects.list_latest(connection, "accumulator", 1)[0]
-        page = projects.list_runs(connection, projects.RunFilter(limit=2))
+        page = projects.list_runs(connection, limit=2)
         assert ["reconciler", "accumulator"] == [each.kind for each in page]
         assert ["accumulator", "reconciler"] == projects.list_kinds(connection)
-        assert 1 == projects.count_new(connection, EPOCH, NOW + 1).failures
+        assert 1 == projects.count_new(connection, EPOCH, NOW + 1)["failures"]
 
     def test_writes(self, connection: Connection) -> None:
         """A write into a file gets a number, ends and is found as the last one."""
@@ -261,14 +261,10 @@ class TestMemories:
 
         assert ([two], 2) == village.list_posts(connection, "talk", reader="A", limit=1)
         threads, total = village.list_threads(connection, "A", limit=1)
-        assert ("talk", 2, ("A", "B"), 1) == (
-            threads[0].id,
-            threads[0].posts,
-            threads[0].agents,
-            total,
-        )
+        (talk,) = threads
+        assert ("talk", 2, ["A", "B"], 1) == (talk["thread"], talk["posts"], talk["agents"], total)
         assert {one.id: (two.id,)} == village.list_answers(connection, [one.id], reader="A")
-        assert {"A": 1, "B": 1} == village.count_spoken(connection, "A").agents
+        assert {"A": 1, "B": 1} == village.count_spoken(connection, "A")["by_agent"]
         told = {"kind": ConvergenceLevel.HARMONY, "likeness": 0.9, "at": NOW}
         assert village.note_group(connection, [one.id, two.id], **told)  # type: ignore[arg-type]
         assert not village.note_group(connection, [one.id, two.id], **told)  # type: ignore[arg-type]
@@ -333,7 +329,7 @@ class TestAgents:
         assert [ids[1]] == [
             each.id for each in agent_records.list_crumbs(connection, left, limit=9)
         ]
-        assert 3 == agent_records.tally(connection, wanted).total
+        assert {"MEDIUM": 3} == agent_records.tally(connection, wanted)["by_priority"]
         assert crumb == agent_records.find_same(connection, crumb)
 
 
@@ -385,9 +381,7 @@ class TestEvents:
         assert events.store_once(connection, two, "key").seq == kept.seq
         assert one.seq is not None
         assert two.seq == one.seq + 1
-        page = events.list_events(
-            connection, events.EventFilter(topic="file:*", waiting=True, limit=2)
-        )
+        page = events.list_events(connection, topic="file:*", waiting=True, limit=2)
         assert [kept.seq, two.seq] == [each.seq for each in page]
         assert events.load_event(connection, one.id)[1]["path"] == "/a"
         assert [events.is_stored(connection, each) for each in (one.id, "evt_0")] == [True, False]

@@ -29,7 +29,7 @@ class TestEpisodes:
             tables.connection.exec_driver_sql(MERGE, (mem("whole"), at, mem(part)))
         found = memory_lists.list_originals(tables.connection, [mem("whole")])
 
-        assert ["new", "old"] == [each.text for each in found[mem("whole")]]
+        assert ["new", "old"] == [each["text"] for each in found[mem("whole")]]
 
     def test_replaced(self, tables: Tables) -> None:
         """What somebody's own memory said is not told as what another one replaced."""
@@ -38,7 +38,7 @@ class TestEpisodes:
             tables.connection.exec_driver_sql(REPLACE, (mem("now"), mem(each)))
         found = memory_lists.list_replaced(tables.connection, [mem("now")])
 
-        assert "before" == found[mem("now")].text
+        assert "before" == found[mem("now")]["text"]
 
 
 def saves(tables: Tables, **realms: Realm) -> None:

@@ -14,7 +14,7 @@ from cortex_actors.bus.commits import Delivery, Failure, Outcome
 from cortex_actors.domain.event import Custom, FileChanged, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import events
-from cortex_actors.storage.events import EventFilter, LedgerJournal
+from cortex_actors.storage.events import LedgerJournal
 from cortex_actors.storage.ledger.actor import Records
 from tests.fakes import partial_call
 
@@ -59,7 +59,7 @@ class Desk:
 
     async def states(self, **wanted: object) -> list[tuple[int, str]]:
         """Return the numbers and states of events."""
-        found = await self.store.read(lambda c: events.list_events(c, EventFilter(**wanted)))  # type: ignore[arg-type]
+        found = await self.store.read(lambda c: events.list_events(c, **wanted))  # type: ignore[arg-type]
         return [(each.seq, each.state) for each in found]
 
 
@@ -97,17 +97,21 @@ class TestListed:
         """It says who has still to handle an event, after how many attempts, and when again."""
         await desk.bus.publish(topics.SCAN_REQUESTED, ScanRequested(), source="me")
         await desk.journal.fail(await desk.take(), Failure(TRACE, 30))
-        (event,) = await desk.store.read(lambda c: events.list_events(c, EventFilter()))
+        (event,) = await desk.store.read(events.list_events)
         first, second = event.standings
 
-        assert ("accumulator", "waiting", 1) == (first.consumer, first.state, first.attempts)
-        assert desk.store.clock.now() + 30_000_000 == first.at
-        assert "ValueError: poison" == first.error
+        assert ("accumulator", "waiting", 1) == (
+            first["consumer"],
+            first["state"],
+            first["attempts"],
+        )
+        assert desk.store.clock.now() + 30_000_000 == first["at"]
+        assert "ValueError: poison" == first["error"]
         assert ("watchlist", 0, 0, None) == (
-            second.consumer,
-            second.attempts,
-            second.at,
-            second.error,
+            second["consumer"],
+            second["attempts"],
+            second["at"],
+            second["error"],
         )
 
     async def test_bounded(self, desk: Desk) -> None:
@@ -115,9 +119,9 @@ class TestListed:
         await desk.change("/a")
         trace = "\n".join(["x" * 1_000] * 50)
         await desk.journal.fail(await desk.take(), Failure(trace, 1))
-        (event,) = await desk.store.read(lambda c: events.list_events(c, EventFilter()))
+        (event,) = await desk.store.read(events.list_events)
 
-        assert events.LINE_LIMIT == len(event.standings[0].error or "")
+        assert events.LINE_LIMIT == len(event.standings[0]["error"] or "")
 
     async def test_plan(self, desk: Desk) -> None:
         """What waits or is dead is found by an index, not by reading every event."""
@@ -142,7 +146,7 @@ class TestShown:
             found, payload, key = await desk.store.read(partial(events.load_event, name=name))
 
             assert event.id == found.id
-            assert TRACE == found.standings[0].error
+            assert TRACE == found.standings[0]["error"]
             assert ({"project_id": "prj_1", "path": "/a"}, "k") == (payload, key)
 
     @pytest.mark.parametrize("stored", ["nojson", "", "[" * 100_000, b"\xff{", b"7" * 5_000])

@@ -136,7 +136,7 @@ class TestEpisodes:
         found = memory_lists.list_originals(room.tables.connection, [whole.id, mem("other")])
 
         assert {whole.id: ["part 2", "part 1", "part 0"]} == {
-            each: [one.text for one in some] for each, some in found.items()
+            each: [one["text"] for one in some] for each, some in found.items()
         }
 
     def test_replaced(self, room: Room) -> None:
@@ -150,4 +150,4 @@ class TestEpisodes:
         )
         found = memory_lists.list_replaced(room.tables.connection, [now.id])
 
-        assert {now.id: "old"} == {each: one.text for each, one in found.items()}
+        assert {now.id: "old"} == {each: one["text"] for each, one in found.items()}

@@ -194,7 +194,7 @@ class TestMerging:
         )
 
         assert ("new", "a") in await counted(store)
-        assert (1, 1) == (done.counts["new"], done.counts["merged"])
+        assert (1, 1) == (done["new"], done["merged"])
 
 
 class TestApprove:

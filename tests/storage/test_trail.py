@@ -108,6 +108,10 @@ def _stands() -> Resolution:
     )
 
 
+#: What is compared of a place.
+NAMES = ("path", "line_start", "revisions", "first_at", "last_at")
+
+
 class TestLines:
     async def test_revisions(self, store: Store) -> None:
         """Of each file it is told where it says a text, since when, and in how many revisions."""
@@ -119,9 +123,9 @@ class TestLines:
         assert [
             (CLAUDE, 4, 2, EPOCH, EPOCH + DAY),
             (AGENTS, 1, 1, EPOCH + 2 * DAY, EPOCH + 2 * DAY),
-        ] == [(e.path, e.line_start, e.revisions, e.first_at, e.last_at) for e in found]
-        assert ["atlas", "harbor"] == [each.project for each in found]
-        assert {None} == {each.withdrawn_at for each in found}
+        ] == [tuple(e[name] for name in NAMES) for e in found]
+        assert ["atlas", "harbor"] == [each["project"] for each in found]
+        assert {None} == {each["withdrawn_at"] for each in found}
 
     async def test_gone(self, store: Store) -> None:
         """Of what a file says no more only the last place is told, and since when."""
@@ -130,7 +134,11 @@ class TestLines:
         await store.says(CLAUDE, "before", at=EPOCH + 2 * DAY)
         (found,) = await store.read(lambda c: insight_lists.load_lines(c, [id_of(TABS)]))
 
-        assert (4, 2, EPOCH + 2 * DAY) == (found.line_start, found.revisions, found.withdrawn_at)
+        assert (4, 2, EPOCH + 2 * DAY) == (
+            found["line_start"],
+            found["revisions"],
+            found["withdrawn_at"],
+        )
 
     async def test_at_line(self, store: Store) -> None:
         """A line is found by every line of the text that stands there now, and by no other."""

@@ -212,7 +212,7 @@ async def threads(
     found, total = await call.records.read(
         lambda c: village.list_threads(c, reader, limit=limit, skip=skip)
     )
-    return {"total": total, "threads": [all_fields(each, thread="id") for each in found]}
+    return {"total": total, "threads": found}
 
 
 @operation("agents.convergence", http="GET /village/convergence", agents=True)
@@ -265,13 +265,17 @@ async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str,
         _, named = village.list_threads(connection, reader, limit=1)
         latest = village.list_groups(connection, reader, limit=LATEST)
         return {
-            "total": sum(spoken.realms.values()),
-            **fields_of(spoken, by_realm="realms", by_agent="agents", by_type="types"),
+            "total": sum(spoken["by_realm"].values()),
+            **spoken,
             "threads": named,
             "convergences": village.count_groups(connection, reader),
             "latest": [
-                fields_of(each, "memory_ids", "found_at", type="kind")
-                | {"likeness": round(each.likeness, _DECIMALS)}
+                {
+                    "memory_ids": each["memory_ids"],
+                    "found_at": each["found_at"],
+                    "type": each["kind"],
+                    "likeness": round(each["likeness"], _DECIMALS),
+                }
                 for each in latest
             ],
             # Only the owner sees how many wait: an agent may read some of them alone.
@@ -362,7 +366,7 @@ async def crumbs(
     )
     parameters.check_page(limit, 0, of="crumbs")
 
-    def read(connection: Connection) -> tuple[list[CrumbRecord], kept.CrumbTally]:
+    def read(connection: Connection) -> tuple[list[CrumbRecord], dict[str, dict[str, int]]]:
         return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
 
     found, tally = await call.records.read(read)
@@ -372,7 +376,7 @@ async def crumbs(
         "most_recent": _shown(found[0]) if found else None,
         "unfinished_tasks": list(dict.fromkeys(tasks)),
         "key_references": _references(found),
-        "summary": fields_of(tally, "by_priority", "by_type", total_found="total"),
+        "summary": {**tally, "total_found": sum(tally["by_type"].values())},
     }
 
 

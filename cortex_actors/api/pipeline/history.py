@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from cortex_actors.domain.principle import Derivation
     from cortex_actors.domain.project import Approval, Review
     from cortex_actors.storage.ledger.actor import Connection, Records
-    from cortex_actors.storage.pipeline.insight_lists import TextPlace
 
 
 #: What a history can be asked of by its id, in the order in which a bare beginning is tried.
@@ -146,7 +145,7 @@ def load_history(connection: Connection, start: Start) -> dict[str, Any]:
         "approvals": _by_time(reviews.load_approvals(connection, made)),
         "revocations": [asdict(each) for each in taken],
         "principles": _principles(connection, owed, said, made=made),
-        "files": [asdict(each) for each in insight_lists.load_bullets(connection, made)],
+        "files": insight_lists.load_bullets(connection, made),
     }
 
 
@@ -156,10 +155,10 @@ def _texts(
     *,
     heads: Mapping[str, str],
     family: Sequence[str],
-    places: Iterable[TextPlace],
+    places: Iterable[dict[str, Any]],
 ) -> list[dict[str, Any]]:
     """Return texts with their places: those asked about first, then the most believed."""
-    lines = group_pairs((place.said_id, asdict(place)) for place in places)
+    lines = group_pairs((place["said_id"], place) for place in places)
     order = sorted(
         (texts[each] for each in family if each in texts),
         key=lambda each: (each.id not in first, -each.confidence, each.id),
@@ -204,15 +203,15 @@ def _by_time(found: Mapping[str, Review | Approval]) -> list[dict[str, Any]]:
 
 
 def _sources(
-    family: Iterable[str], made: Iterable[str], places: Iterable[TextPlace]
+    family: Iterable[str], made: Iterable[str], places: Iterable[dict[str, Any]]
 ) -> Iterator[tuple[SourceKind, str]]:
     """Yield every name under which a person may have taken something of a chain back."""
     yield from ((SourceKind.INSIGHT, each) for each in family)
     yield from ((SourceKind.PRINCIPLE, each) for each in made)
     for line in places:
-        yield SourceKind.PROJECT, line.project_id
-        yield SourceKind.PATH, line.path
-        yield from ((SourceKind.PATH, str(each)) for each in PurePath(line.path).parents)
+        yield SourceKind.PROJECT, line["project_id"]
+        yield SourceKind.PATH, line["path"]
+        yield from ((SourceKind.PATH, str(each)) for each in PurePath(line["path"]).parents)
 
 
 async def in_files(bullets: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -226,8 +225,8 @@ def _start(connection: Connection, kind: Named, name: str) -> Start:
     if kind is Named.INSIGHT:
         return Start("insight", name, insights=(name,))
     if kind is Named.CLUSTER:
-        found = contradictions.get_cluster(connection, name)
-        return Start("cluster", name, insights=found.members if found else ())
+        found = contradictions.get_clusters(connection, [name])
+        return Start("cluster", name, insights=found[0].members if found else ())
     made_of = principles.load_derivations(connection, [name]).get(name, [])
     some = tuple(each.insight_id for each in made_of)
     return Start("principle", name, insights=some, principles=(name,))

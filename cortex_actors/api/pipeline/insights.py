@@ -219,9 +219,10 @@ def _status(found: Insight, whole: dict[str, Any] | None, against: Sequence[Cont
 def _cluster(connection: Connection, insight_id: str) -> dict[str, Any] | None:
     """Return the cluster that an insight is in, if it is in one."""
     name = contradictions.load_clusters(connection, [insight_id]).get(insight_id)
-    found = contradictions.get_cluster(connection, name) if name else None
-    if found is None:
+    clusters = contradictions.get_clusters(connection, [name]) if name else []
+    if not clusters:
         return None
+    (found,) = clusters
     texts = insight_lists.by_ids(connection, found.members)
     return {
         "size": len(found.members),

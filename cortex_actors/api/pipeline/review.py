@@ -83,7 +83,7 @@ def listed(
                 "asks": asks,
                 "because": each.because,
                 "others": _others(connection, each),
-                "trust": sorted({line.trust for line in said if line.said_id == each.insight.id}),
+                "trust": sorted({e["trust"] for e in said if e["said_id"] == each.insight.id}),
             }
             for each, asks in page
         ]
@@ -234,10 +234,9 @@ def _whole(connection: Connection, principle_ids: Sequence[str]) -> list[dict[st
 
 def _places(connection: Connection, insight_ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return the places where files say texts, or said them."""
-    return [
-        shapes.fields_of(line, "project", "path", "line_start", "trust", "first_at", "withdrawn_at")
-        for line in insight_lists.load_lines(connection, insight_ids)
-    ]
+    names = ("project", "path", "line_start", "trust", "first_at", "withdrawn_at")
+    found = insight_lists.load_lines(connection, insight_ids)
+    return [{name: line[name] for name in names} for line in found]
 
 
 def _others(connection: Connection, offered: Offered) -> list[dict[str, Any]]:

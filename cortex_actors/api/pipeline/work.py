@@ -191,15 +191,15 @@ async def runs(
     """
     if limit < 1:
         raise BadInput(f"cannot list {limit} runs; ask for 1 or more")
-    wanted = stored.RunFilter(
-        kind=kind, project_id=await call.project_id(project), failed=failed, limit=limit
-    )
+    project_id = await call.project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:
         kinds, names = stored.list_kinds(connection), stored.load_names(connection)
         if kind is not None and kinds and kind not in kinds:
             raise NotFound(f"there is no run of {kind}; there are runs of {', '.join(kinds)}")
-        found = stored.list_runs(connection, wanted)
+        found = stored.list_runs(
+            connection, kind=kind, project_id=project_id, failed=failed, limit=limit
+        )
         told = [{**asdict(each), "project": names.get(each.project_id or "")} for each in found]
         return {"kinds": kinds, "runs": told}
 
@@ -269,7 +269,7 @@ async def fragments(
         found, total = insight_lists.list_fragments(
             connection, project_id=project_id, path=path, limit=limit, skip=skip
         )
-        return {"total": total, "fragments": [asdict(each) for each in found]}
+        return {"total": total, "fragments": found}
 
     return await call.records.read(look)
 
@@ -281,4 +281,4 @@ async def pace(call: Call) -> dict[str, Any]:
     A progress bar asks this again and again.
     """
     model = call.model()
-    return asdict(await call.records.read(lambda c: stored.waiting(c, model)))
+    return await call.records.read(lambda c: stored.waiting(c, model))

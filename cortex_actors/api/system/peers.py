@@ -19,7 +19,7 @@ These are the owner's alone. No answer holds a token; it says where one lies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final
 
@@ -90,12 +90,12 @@ def format_surroundings(connection: Connection, ids: Sequence[str]) -> dict[str,
     made_of, gone = list_originals(connection, ids), list_replaced(connection, ids)
     found = {}
     for each in ids:
-        parts, before = made_of.get(each, []), gone.get(each)
+        parts = made_of.get(each, [])
         found[each] = {
             "parts": len(parts),
-            "latest_at": parts[0].created_at if parts else None,
-            "recent": [asdict(one) for one in parts[:RECENT]],
-            "replaced": None if before is None else asdict(before),
+            "latest_at": parts[0]["created_at"] if parts else None,
+            "recent": parts[:RECENT],
+            "replaced": gone.get(each),
         }
     return found
 

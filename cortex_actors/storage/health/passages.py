@@ -11,11 +11,11 @@ it. Which of the two has changed cannot be known.
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections import Counter
-from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,7 +24,7 @@ from cortex_actors.domain.hit import Diagnosis, Repair, error, note, warning
 from cortex_actors.domain.insight import Granularity, hash_section, hash_statement
 from cortex_actors.domain.project import Chunk
 from cortex_actors.storage.embeddings import embedded_text
-from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.tables.columns import given_text, group_pairs
 from cortex_actors.storage.tables.dialect import execute, execute_for, make_marks
 
 if TYPE_CHECKING:
@@ -150,25 +150,6 @@ _ORPHANS = (
 )
 
 
-@dataclass(slots=True)
-class Unsound:
-    """What a look at every vector of a model found."""
-
-    looked: int = 0
-    #: Why -> hashes of texts whose vector is so.
-    found: dict[str, list[bytes]] = field(default_factory=dict)
-
-    def add(self, why: str, hashes: list[bytes]) -> None:
-        """Note damaged vectors, if there are any."""
-        if hashes:
-            self.found.setdefault(why, []).extend(hashes)
-
-    @property
-    def hashes(self) -> list[bytes]:
-        """The texts whose vectors are damaged, whatever is wrong with them."""
-        return [each for hashes in self.found.values() for each in hashes]
-
-
 def check_waiting(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Count the texts that have no vector of the model that answers, and since when."""
     total = opened.exec_driver_sql(
@@ -203,17 +184,29 @@ def list_forgotten(
 
 def check_vectors(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look at every vector of the model that answers: its length, its numbers, its norm."""
-    unsound = examine(opened, scope.model)
-    if not unsound.found:
-        yield Diagnosis("vectors", f"{unsound.looked:,} of {scope.model or 'no model'}, all sound")
-    for why, hashes in unsound.found.items():
-        text = f"{len(hashes):,} of {unsound.looked:,} {why}"
+    looked, unsound = examine(opened, scope.model)
+    if not unsound:
+        yield Diagnosis("vectors", f"{looked:,} of {scope.model or 'no model'}, all sound")
+    for why, hashes in unsound.items():
+        text = f"{len(hashes):,} of {looked:,} {why}"
         remedy = "cortex doctor --repair drops them, and they are embedded again"
         yield error("vectors", text, mend=remedy, repair=Repair.DAMAGED)
 
 
-def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None) -> Unsound:
-    """Return which vectors of a model cannot be used; with `among`, only of those texts."""
+def list_damaged(
+    opened: Connection, model: str, among: Sequence[bytes] | None = None
+) -> list[bytes]:
+    """Return the hashes of the texts whose vectors of a model are damaged, as `examine` does."""
+    return list(itertools.chain.from_iterable(examine(opened, model, among)[1].values()))
+
+
+def examine(
+    opened: Connection, model: str, among: Sequence[bytes] | None = None
+) -> tuple[int, dict[str, list[bytes]]]:
+    """Return how many vectors a model has, and the hashes of those that cannot be used, by why.
+
+    With `among`, only of those texts.
+    """
     # How many numbers a vector has: as the model says, else as most of them do.
     known = opened.exec_driver_sql("SELECT dimension FROM embedding_models WHERE id = ?", (model,))
     size = (known.scalar_one_or_none() or 0) * _FLOAT
@@ -221,7 +214,7 @@ def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None
         counted = "SELECT length(vector), count(*) FROM vectors WHERE model = ? GROUP BY 1"
         lengths = Counter({row[0]: row[1] for row in opened.exec_driver_sql(counted, (model,))})
         size = max(lengths, key=lambda each: lengths[each], default=0) // _FLOAT * _FLOAT
-    unsound, last = Unsound(), 0
+    looked, last, found = 0, 0, list[tuple[str, bytes]]()
     # In the order of the table: by the model's key each slice would sort all that is left.
     which = "+model = ?" if among is None else f"model = ? AND text_hash IN ({make_marks(among)})"
     query = (
@@ -230,11 +223,10 @@ def examine(opened: Connection, model: str, among: Sequence[bytes] | None = None
     )
     while rows := opened.exec_driver_sql(query, (last, model, *(among or ()))).all():
         last = rows[-1][0]
-        unsound.looked += len(rows)
-        cut = [row[1] for row in rows if len(row[2]) != size]
-        unsound.add("are not as long as the others", cut)
-        _weigh(unsound, [row for row in rows if len(row[2]) == size])
-    return unsound
+        looked += len(rows)
+        found += [("are not as long as the others", e[1]) for e in rows if len(e[2]) != size]
+        found += _weigh([each for each in rows if len(each[2]) == size])
+    return looked, group_pairs(found)
 
 
 def check_orphans(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
@@ -258,20 +250,19 @@ def list_orphans(opened: Connection, model: str, among: Sequence[int] | None = N
     return [seq for (seq,) in execute_for(opened, query, among or (), model)]
 
 
-def _weigh(unsound: Unsound, rows: Sequence[tuple[int, bytes, bytes]]) -> None:
-    """Note which of some vectors of the right length hold no numbers, or are no unit vectors."""
-    if not rows:
-        return
+def _weigh(rows: Sequence[Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield what is wrong with some vectors of the right length, and their hashes.
+
+    They hold no numbers, or are no unit vectors.
+    """
     matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1)
     with np.errstate(all="ignore"):
         norms = np.einsum("ij,ij->i", matrix, matrix)
-    finite = np.isfinite(norms)
-    unit = np.abs(norms - 1.0) <= SLACK
-    for why, wrong in (
-        ("hold something that is no number", ~finite),
-        ("are not of length 1", finite & ~unit),
-    ):
-        unsound.add(why, [row[1] for row, bad in zip(rows, wrong, strict=True) if bad])
+    for row, norm in zip(rows, norms, strict=True):
+        if not np.isfinite(norm):
+            yield "hold something that is no number", row[1]
+        elif abs(norm - 1.0) > SLACK:
+            yield "are not of length 1", row[1]
 
 
 #: Rows that are named; of more only the number is given.

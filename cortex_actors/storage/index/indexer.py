@@ -17,6 +17,7 @@ order of the others stays.
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import logging
 from dataclasses import dataclass
@@ -29,6 +30,7 @@ from sqlalchemy import Connection, delete, insert, select
 from cortex_actors.errors import CortexError, EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
+from cortex_actors.runtime.threads import within
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
@@ -37,7 +39,6 @@ from cortex_actors.storage.tables.columns import rows_in, split_chunks
 from cortex_actors.storage.tables.schema import index_ops, passages
 
 if TYPE_CHECKING:
-    import asyncio
     from collections.abc import Collection, Sequence
 
     from cortex_actors.bus.bus import Bus
@@ -103,11 +104,6 @@ REFUSED = 300.0
 
 
 @dataclass(frozen=True, slots=True)
-class LookForWork:
-    """See whether there is something to do."""
-
-
-@dataclass(frozen=True, slots=True)
 class IndexerInfo:
     """The indexer's state for `status`."""
 
@@ -127,7 +123,7 @@ class Indexer(AsyncioActor):
     little and skips nothing.
     """
 
-    #: It tells itself to look, once at a time; a look that waits sees what a later one would.
+    #: It is only asked how it is.
     mailbox_limit = 16
     overflow = Overflow.DROP_NEW
 
@@ -151,73 +147,54 @@ class Indexer(AsyncioActor):
         self._model = model
         self._embed = embed
         self._index = index
-        self._looking = self._again = False
-        self._turn: asyncio.Task[None] | None = None
-        self._timer: asyncio.Task[None] | None = None
-        self._rest = RETRY
-        self._not_before, self._complete = 0.0, -1
+        self._bell = asyncio.Event()
+        self._rest, self._complete = RETRY, -1
         self._since: float | None = None
         self._refused, self._reported = dict[bytes, float](), set[bytes]()
         self._told = self._goes = 0
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Look now, whenever something may have changed, and now and then."""
-        self.actor_ref.on_end(self._bus.subscribe("*:complete", self._on_event).cancel)
-        self.actor_ref.on_end(self._bus.subscribe("memory:remembered", self._on_event).cancel)
-        self.actor_ref.on_end(self._bus.subscribe("memory:merged", self._on_event).cancel)
-        self.look()
-
-    async def on_receive(self, message: object) -> None:
-        """Begin a turn; the mailbox goes on, so that a stop does not wait for an embedder."""
-        if isinstance(message, LookForWork):
-            self._looking = False
-            if self._turn is not None:
-                self._again = True
-            elif (rest := self._not_before - self._clock.monotonic()) > 0:
-                self._later(rest)
-            else:
-                self._end_timer()
-                self._turn = self.spawn(self._take_turn(), name="turn")
+        for topic in ("*:complete", "memory:remembered", "memory:merged"):
+            self.actor_ref.on_end(self._bus.subscribe(topic, self._on_event).cancel)
+        self.spawn(self._live(), name="turns")
 
     def describe(self) -> IndexerInfo:
         """Return how far it is."""
         return IndexerInfo(len(self._refused), self._told, self._goes)
 
-    def look(self) -> None:
-        """Ask for a turn; many wishes before it are one."""
-        if not self._looking and self.actor_ref.is_alive():
-            self._looking = True
-            self.actor_ref.tell(LookForWork())
+    async def _live(self) -> None:
+        """Take one turn after another; an event ends the rest between two of them."""
+        while True:
+            busy, pause = await self._take_turn()
+            if not busy:
+                # Events come faster than anything is due: a look at each of them would cost a core.
+                until = self._clock.monotonic() + self._settings.index_ms / 1_000 / LOOKS
+                await within(self._clock, pause, self._bell.wait())
+                if (gap := until - self._clock.monotonic()) > 0:
+                    await self._clock.sleep(gap)
+            self._bell.clear()
 
-    async def _take_turn(self) -> None:
-        """Do one piece of work and plan the next.
+    async def _take_turn(self) -> tuple[bool, float]:
+        """Do one piece of work; return whether there may be more, and the seconds until a look.
 
         A fault of ours in it is logged and rested from, on purpose: a restart would meet the same
         row again, and three in a row would end the branch and then the daemon.
         """
         try:
-            busy, pause = await self._catch_up(), self._patience()
-            self._rest = RETRY
+            busy = await self._catch_up()
         except (EmbedderDown, IndexDown) as error:
             log.debug("nothing is indexed for now: %s", error)
-            busy, pause = False, self._rest
-            self._rest = min(2 * self._rest, IDLE)
+            pause, self._rest = self._rest, min(2 * self._rest, IDLE)
+            return False, pause
         except CortexError as error:
             log.warning("indexing will be tried again: %s", error)
-            busy, pause = False, IDLE
+            return False, IDLE
         except Exception:
             log.exception("indexing failed inside and will be tried again")
-            busy, pause = False, FAULT_PAUSE
-        self._turn = None
-        if not busy:
-            # Events come faster than anything is due: a look at each of them would cost a core.
-            gap = min(pause, self._settings.index_ms / 1_000 / LOOKS)
-            self._not_before = self._clock.monotonic() + gap
-        if busy or self._again:
-            self._again = False
-            self.look()
-        else:
-            self._later(pause)
+            return False, FAULT_PAUSE
+        self._rest = RETRY
+        return busy, self._patience()
 
     async def _catch_up(self) -> bool:
         """Embed a little and index a little; True when there may be more to do.
@@ -303,23 +280,8 @@ class Indexer(AsyncioActor):
         rows = np.stack(list(latest.values()))
         await self._index.ask(Vectors.put, collection, list(latest), rows)
 
-    def _later(self, seconds: float) -> None:
-        """Look again after a while; there is one such timer at most."""
-        self._end_timer()
-        self._timer = self.spawn(self._wait(seconds), name="wait")
-
-    def _end_timer(self) -> None:
-        """Wait for no time."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    async def _wait(self, seconds: float) -> None:
-        await self._clock.sleep(seconds)
-        self.look()
-
     def _on_event(self, _event: object) -> None:
-        self.look()
+        self._bell.set()
 
 
 def _kind(change: pending.IndexChange) -> tuple[str, bool]:

@@ -479,11 +479,8 @@ def find_restored(path: Path) -> int | None:
 
     None where no replaced ledger is kept, or the folder cannot be read.
     """
-    try:
-        names = [each.name.removeprefix(path.name) for each in path.parent.iterdir()]
-    except OSError:
-        return None
-    times = [parse_stamp(found[1]) for name in names if (found := _RESTORED.match(name))]
+    names = (each.name for each in path.parent.glob(f"{path.name}.{REPLACED}-*"))
+    times = [parse_stamp(found[1]) for name in names if (found := _RESTORED.search(name))]
     return max((each for each in times if each is not None), default=None)
 
 

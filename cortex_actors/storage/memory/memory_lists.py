@@ -393,24 +393,19 @@ _REPLACED = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Episode:
-    """One memory that was said; `created_at` is UTC microseconds."""
-
-    id: str
-    text: str
-    created_at: int
-
-
-def list_originals(connection: Connection, ids: Iterable[str]) -> dict[str, list[Episode]]:
+def list_originals(connection: Connection, ids: Iterable[str]) -> dict[str, list[dict[str, Any]]]:
     """Return what each memory was made of, the newest first; those that were said are left out."""
-    rows = execute_for(connection, _ORIGINALS, ids)
-    return group_pairs(
-        (whole, Episode(name, given_text(text) or "", at)) for whole, name, text, at in rows
-    )
+    return group_pairs(_episodes(connection, _ORIGINALS, ids))
 
 
-def list_replaced(connection: Connection, ids: Iterable[str]) -> dict[str, Episode]:
+def list_replaced(connection: Connection, ids: Iterable[str]) -> dict[str, dict[str, Any]]:
     """Return what each memory replaced, where it replaced one; of several, the newest."""
-    rows = execute_for(connection, _REPLACED, ids)
-    return {by: Episode(name, given_text(text) or "", at) for by, name, text, at in rows}
+    return dict(_episodes(connection, _REPLACED, ids))
+
+
+def _episodes(
+    connection: Connection, query: str, ids: Iterable[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield memories that were said, each with the one by which it is asked for."""
+    for of, name, text, at in execute_for(connection, query, ids):
+        yield of, {"id": name, "text": given_text(text) or "", "created_at": at}

@@ -59,17 +59,6 @@ FEWEST = 2
 _MEMBERS = convergence_memories.c
 
 
-@dataclass(frozen=True, slots=True)
-class ToldGroup:
-    """A group that was announced: its posts, how many agents they are by, how alike, and when."""
-
-    id: int
-    kind: ConvergenceLevel
-    likeness: float
-    found_at: int
-    memory_ids: tuple[str, ...]
-
-
 def note_due(connection: sa.Connection, ids: Iterable[str]) -> None:
     """Let posts be compared with what other agents say as soon as that can be done."""
     columns.put_rows(connection, posts_due, ({"memory_id": each} for each in ids), change=())
@@ -136,14 +125,19 @@ def note_group(
     return True
 
 
-def list_groups(connection: sa.Connection, reader: str | None, *, limit: int) -> list[ToldGroup]:
-    """Return the newest announced groups, newest first, of which the reader may read every post."""
+def list_groups(
+    connection: sa.Connection, reader: str | None, *, limit: int
+) -> list[dict[str, Any]]:
+    """Return the newest announced groups, newest first, of which the reader may read every post.
+
+    Of each its posts, how many agents they are by, how alike, and since when.
+    """
     query = sa.select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
     of = sa.select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
     posts = columns.rows_in(connection, of, _MEMBERS.convergence_id, (row.id for row in rows))
     members = columns.group_pairs((number, memory_id) for number, memory_id in posts)
-    return [columns.entity(ToldGroup, row, memory_ids=tuple(members[row.id])) for row in rows]
+    return [{**columns.as_dict(row), "memory_ids": members[row.id]} for row in rows]
 
 
 def count_groups(connection: sa.Connection, reader: str | None) -> dict[str, int]:
@@ -179,26 +173,6 @@ SPOKEN = (Realm.VILLAGE, Realm.BRIDGE)
 _ROWS = memories.c
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadSummary:
-    """A conversation: its name, who took part, and from when to when (UTC microseconds)."""
-
-    id: str
-    posts: int
-    agents: tuple[str, ...]
-    first_at: int
-    last_at: int
-
-
-@dataclass(frozen=True, slots=True)
-class SpokenCounts:
-    """How much was said: by realm, by agent and by type."""
-
-    realms: dict[str, int]
-    agents: dict[str, int]
-    types: dict[str, int]
-
-
 def list_posts(
     connection: sa.Connection, thread: str, *, reader: str | None, limit: int
 ) -> tuple[list[Memory], int]:
@@ -212,18 +186,23 @@ def list_posts(
 
 def list_threads(
     connection: sa.Connection, reader: str | None, *, limit: int, skip: int = 0
-) -> tuple[list[ThreadSummary], int]:
-    """Return the threads, the one spoken in last first, and how many there are in all."""
+) -> tuple[list[dict[str, Any]], int]:
+    """Return the threads, the one spoken in last first, and how many there are in all.
+
+    Of each its posts, who took part, and when it began and ended (UTC microseconds).
+    """
     mine = sa.and_(_ROWS.thread != "", said(reader))
     last = sa.func.max(_ROWS.created_at)
-    query = sa.select(_ROWS.thread, sa.func.count(), sa.func.min(_ROWS.created_at), last)
+    first = sa.func.min(_ROWS.created_at).label("first_at")
+    count = sa.func.count().label("posts")
+    query = sa.select(_ROWS.thread, count, first, last.label("last_at"))
     query = query.where(mine).group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
     rows, total = columns.load_page(connection, query, limit=limit, skip=skip)
     spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(said(reader)).distinct()
     spoke = spoke.order_by(_ROWS.agent_id)
-    voices = columns.rows_in(connection, spoke, _ROWS.thread, (name for name, *_ in rows))
+    voices = columns.rows_in(connection, spoke, _ROWS.thread, (row.thread for row in rows))
     agents = columns.group_pairs((name, agent) for name, agent in voices)
-    return [ThreadSummary(name, n, tuple(agents[name]), *span) for name, n, *span in rows], total
+    return [{**columns.as_dict(row), "agents": agents[row.thread]} for row in rows], total
 
 
 def list_answers(
@@ -266,10 +245,10 @@ def find_stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> 
     return connection.execute(query.limit(1)).scalar()
 
 
-def count_spoken(connection: sa.Connection, reader: str | None) -> SpokenCounts:
-    """Return how much was said."""
-    words = (_ROWS.realm, _ROWS.agent_id, _ROWS.type)
-    return SpokenCounts(*(columns.count_by(connection, word, said(reader)) for word in words))
+def count_spoken(connection: sa.Connection, reader: str | None) -> dict[str, dict[str, int]]:
+    """Return how much was said: by realm, by agent and by type."""
+    words = {"by_realm": _ROWS.realm, "by_agent": _ROWS.agent_id, "by_type": _ROWS.type}
+    return {by: columns.count_by(connection, it, said(reader)) for by, it in words.items()}
 
 
 def said(reader: str | None) -> sa.ColumnElement[bool]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, and_, delete, or_, select
+from sqlalchemy import Connection, and_, delete, or_, select
 
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Conflict, Decider, Relation
@@ -340,17 +340,14 @@ def cluster_id(members: Sequence[str]) -> str:
     return f"clu_{hashlib.sha256('|'.join(sorted(members)).encode()).hexdigest()[:20]}"
 
 
-def get_cluster(connection: Connection, cluster_id: str) -> StoredCluster | None:
-    """Return a cluster by its id."""
-    found = _found(connection, select(clusters).where(clusters.c.id == cluster_id))
-    return found[0] if found else None
-
-
 def get_clusters(connection: Connection, cluster_ids: Iterable[str]) -> list[StoredCluster]:
     """Return clusters by their ids; those that are not there any more are left out."""
-    parts = columns.split_chunks(sorted(cluster_ids))
-    queries = (select(clusters).where(clusters.c.id.in_(names)) for names in parts)
-    return [each for query in queries for each in _found(connection, query)]
+    wanted = sorted(cluster_ids)
+    inside = load_members(connection, wanted)
+    return [
+        columns.entity(StoredCluster, row, members=tuple(inside.get(row.id, ())))
+        for row in columns.rows_in(connection, select(clusters), clusters.c.id, wanted)
+    ]
 
 
 def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
@@ -407,15 +404,6 @@ def replace_clusters(
     inside_of = [(item, name) for name, each in named for item in each.members]
     rows = ({"insight_id": item, "cluster_id": name} for item, name in inside_of)
     columns.put_rows(connection, cluster_insights, rows)
-
-
-def _found(connection: Connection, query: Any) -> list[StoredCluster]:
-    """Return the clusters of a query, in its order."""
-    rows: Sequence[Row[Any]] = connection.execute(query).all()
-    inside = load_members(connection, [row.id for row in rows])
-    return [
-        columns.entity(StoredCluster, row, members=tuple(inside.get(row.id, ()))) for row in rows
-    ]
 
 
 #: Names of the two facts.

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
@@ -159,34 +160,6 @@ def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class FragmentRow:
-    """One part of a file, and how many of its insights are in which state.
-
-    Attributes:
-        line_start: where what it says begins, which may be below its heading.
-        statements: how many insights it holds.
-        shared: how many of those other places say, too.
-        contradicted: how many of them something speaks against.
-        waiting: how many of them wait for a person.
-        seen_at: when the newest of them was first read there, UTC microseconds.
-
-    """
-
-    id: str
-    project: str
-    path: str
-    heading: str | None
-    scope: str
-    line_start: int
-    line_end: int
-    statements: int
-    shared: int
-    contradicted: int
-    waiting: int
-    seen_at: int
-
-
 def list_fragments(
     connection: sa.Connection,
     *,
@@ -194,12 +167,17 @@ def list_fragments(
     path: str | None = None,
     limit: int = 20,
     skip: int = 0,
-) -> tuple[list[FragmentRow], int]:
-    """Return fragments of a project, or of a file or folder, and how many there are in all."""
+) -> tuple[list[dict[str, Any]], int]:
+    """Return fragments of a project, or of a file or folder, and how many there are in all.
+
+    Of each where what it says begins and ends, and how many insights it holds (`statements`): how
+    many of these other files say, too, something speaks against, and wait for a person. `seen_at`
+    is when the newest was first read there, UTC microseconds.
+    """
     query = _grouped(project_id, path)
     order = sa.func.min(insight_sources.c.path), sa.func.min(insight_sources.c.line_start)
     rows, total = columns.load_page(connection, query.order_by(*order), limit=limit, skip=skip)
-    return [columns.entity(FragmentRow, row) for row in rows], total
+    return list(map(columns.as_dict, rows)), total
 
 
 def _grouped(project_id: str | None, path: str | None) -> sa.Select[Any]:
@@ -282,65 +260,25 @@ def find(connection: sa.Connection, kind: Named, name: str) -> str:
     return found[0]
 
 
-@dataclass(frozen=True, slots=True)
-class TextPlace:
-    """Where a text is, or was last, in one file.
+#: What the project of a row is called.
+_PROJECT = sa.func.coalesce(projects.c.name, "").label("project")
 
-    Attributes:
-        said_id: the insight whose very text it is.
-        trust: whose word it is: a file's of a project, or what was taken in some other way.
-        revisions: how many revisions of the file said it, wherever in it.
-        first_at: when the first of these was read, UTC microseconds; `last_at` the last.
-        withdrawn_at: since when the file says it no more; None while it does.
-
-    """
-
-    said_id: str
-    project_id: str
-    project: str
-    path: str
-    heading: str | None
-    scope: str
-    trust: str
-    line_start: int
-    line_end: int
-    revisions: int
-    first_at: int
-    last_at: int
-    withdrawn_at: int | None
+#: What is said of a place at which a text is, or was last.
+_PLACE = (
+    *("said_id", "project_id", "project", "path", "heading", "scope", "trust"),
+    *("line_start", "line_end", "withdrawn_at"),
+)
 
 
-@dataclass(frozen=True, slots=True)
-class WrittenBullet:
-    """A principle in a file, as it is written there now.
-
-    Attributes:
-        ordinal: its place in the section, from 0.
-        state: how the last resolution of the file ended.
-
-    """
-
-    principle_id: str
-    path: str
-    agent: str
-    project: str
-    ordinal: int
-    text: str
-    is_conflict: bool
-    run_id: str
-    state: str
-    resolved_at: int
-
-
-def load_lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlace]:
+def load_lines(connection: sa.Connection, ids: Collection[str]) -> list[dict[str, Any]]:
     """Return the places where the very texts of insights are and were, by path and line.
 
     A statement's source is another one with every other word of its section, so of what a file says
-    no more only the last place is returned; of what it says, every place.
+    no more only the last place is returned; of what it says, every place. `revisions` is how many
+    of the file said it, wherever in it, `first_at` and `last_at` when these were read.
     """
-    query = sa.select(
-        insight_sources, sa.func.coalesce(projects.c.name, "").label("project_name")
-    ).outerjoin(projects, projects.c.id == insight_sources.c.project_id)
+    query = sa.select(insight_sources, _PROJECT)
+    query = query.outerjoin(projects, projects.c.id == insight_sources.c.project_id)
     # Of each text and file, in how many revisions it was seen, first and last.
     key, times = (insight_sources.c.said_id, insight_sources.c.path), observations.c.at
     revisions = sa.func.count(observations.c.file_hash.distinct())
@@ -356,8 +294,8 @@ def load_lines(connection: sa.Connection, ids: Collection[str]) -> list[TextPlac
         for row in standing or [max(some, key=lambda row: (row.withdrawn_at, row.id))]:
             count, first, last = seen.get(place, (0, row.seen_at, row.seen_at))
             more = {"revisions": count, "first_at": first, "last_at": last}
-            found.append(columns.entity(TextPlace, row, project=row.project_name, **more))
-    return sorted(found, key=lambda each: (each.path, each.line_start, each.said_id))
+            found.append(columns.as_dict(row, *_PLACE) | more)
+    return sorted(found, key=itemgetter("path", "line_start", "said_id"))
 
 
 def find_at_line(connection: sa.Connection, path: str, line: int) -> list[str]:
@@ -372,20 +310,21 @@ def find_at_line(connection: sa.Connection, path: str, line: int) -> list[str]:
     return list(dict.fromkeys(connection.execute(query).scalars()))
 
 
-def load_bullets(connection: sa.Connection, principles: Collection[str]) -> list[WrittenBullet]:
-    """Return the principles that files hold now, by path and place."""
-    told = resolved_bullets
-    here = sa.and_(resolutions.c.path == told.c.path, resolutions.c.agent == told.c.agent)
+def load_bullets(connection: sa.Connection, principles: Collection[str]) -> list[dict[str, Any]]:
+    """Return the principles that files hold now, as they are written there, by path and place.
+
+    `ordinal` is the place in the section, `state` how the last resolution of the file ended.
+    """
+    told, last = resolved_bullets.c, resolutions.c
     query = (
-        sa.select(told, resolutions, sa.func.coalesce(projects.c.name, "").label("project"))
-        .join(resolutions, here)
-        .outerjoin(projects, projects.c.id == resolutions.c.project_id)
+        sa.select(*told["principle_id", "path", "agent", "ordinal", "text"], _PROJECT)
+        .add_columns((told.conflict != 0).label("is_conflict"))
+        .add_columns(*last["run_id", "state", "resolved_at"])
+        .join(resolutions, sa.and_(last.path == told.path, last.agent == told.agent))
+        .outerjoin(projects, projects.c.id == last.project_id)
     )
-    found = [
-        columns.entity(WrittenBullet, row, is_conflict=bool(row.conflict))
-        for row in columns.rows_in(connection, query, told.c.principle_id, principles)
-    ]
-    return sorted(found, key=lambda each: (each.path, each.agent, each.ordinal))
+    rows = columns.rows_in(connection, query, told.principle_id, principles)
+    return sorted(map(columns.as_dict, rows), key=itemgetter("path", "agent", "ordinal"))
 
 
 def load_revocations(

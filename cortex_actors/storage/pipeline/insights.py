@@ -26,7 +26,7 @@ files say now is merged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from sqlalchemy import Connection, func, select, update
@@ -342,37 +342,20 @@ class Finding:
         return embedded_text(self.source.heading, self.content)
 
 
-@dataclass(frozen=True, slots=True)
-class FileDifference:
-    """What a file says differently from what the ledger has of it."""
-
-    #: Spots at which it no longer says what it said.
-    gone: tuple[Spot, ...]
-    #: Insights that it begins or ceases to say, or whose file has come to another project, with
-    #: those that say the same as one of them.
-    changed: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LearnedFile:
-    """What learning a file did: the insights that changed, and numbers for the audit."""
-
-    changed: tuple[str, ...] = ()
-    counts: Mapping[str, int] = field(default_factory=dict)
-
-
 def compare_file(
     connection: Connection, path: str, project_id: str, findings: Sequence[Finding]
-) -> FileDifference:
-    """Return what learning those findings would change."""
-    before = load_live_sources(connection, path)
-    said = {finding.source.spot: finding.insight_id for finding in findings}
-    gone = [spot for spot in before if spot not in said]
-    other = set(before.values()) ^ set(said.values())
+) -> list[str]:
+    """Return what learning those findings would change.
+
+    That is what the file begins or ceases to say, what says the same as one of these, and
+    everything where the file has come to another project.
+    """
+    before = set(load_live_sources(connection, path).values())
+    other = before ^ {finding.insight_id for finding in findings}
     changed = {*other, *load_representatives(connection, other).values()}
     changed |= load_followers(connection, other).keys()
     changed |= find_strangers(connection, path, project_id)
-    return FileDifference(tuple(gone), tuple(sorted(changed)))
+    return sorted(changed)
 
 
 def learn(
@@ -383,15 +366,15 @@ def learn(
     path: str,
     at: int,
     same: Mapping[str, str] | None = None,
-) -> LearnedFile:
-    """Make the sources of one file those findings; return what that changed.
+) -> dict[str, int]:
+    """Make the sources of one file those findings; return numbers for the audit.
 
     `same` names, for texts that no file said, a live insight that says the same. What the file no
     longer says is withdrawn; an insight that no file says any more leaves the index and stays in
     the ledger.
     """
-    before = set(load_live_sources(connection, path).values())
-    other = compare_file(connection, path, project_id, findings)
+    spots = load_live_sources(connection, path)
+    before = set(spots.values())
     found = [finding.source for finding in findings]
     said = {each.said for each in found}
     new = said - {each for (each,) in execute_for(connection, _KNOWN, said)}
@@ -400,14 +383,13 @@ def learn(
     begin(connection, said, project_id=project_id, at=at)
     attach(connection, found, project_id=project_id, at=at, counted=counted)
     observe(connection, path, found, at)
-    withdraw(connection, other.gone, at)
+    withdraw(connection, spots.keys() - {each.spot for each in found}, at)
     execute(connection, _SEEN, at, columns.encode_text(path))
     set_headings(connection, before | said)
     parted = release(connection, before)
     joined = join(connection, same or {})
     insight_records.settle(connection, before | said | parted | joined)
-    numbers = {"new": len(new), "withdrawn": len(before - said), "merged": len(joined & said)}
-    return LearnedFile(tuple(sorted({*other.changed, *parted, *joined})), numbers)
+    return {"new": len(new), "withdrawn": len(before - said), "merged": len(joined & said)}
 
 
 def silence(connection: Connection, path: str, at: int) -> list[str]:

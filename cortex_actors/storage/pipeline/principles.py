@@ -22,12 +22,7 @@ import numpy as np
 from sqlalchemy import Connection, select
 
 from cortex_actors.domain.insight import Decider
-from cortex_actors.domain.principle import (
-    Derivation,
-    Link,
-    LinkType,
-    Principle,
-)
+from cortex_actors.domain.principle import Derivation, Link, LinkType, Principle
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.standalone import Standalone, standalone
 from cortex_actors.storage.embeddings import Matrix, stored_vectors

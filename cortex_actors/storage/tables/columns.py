@@ -233,6 +233,12 @@ def _kinds(cls: Any) -> dict[str, Callable[[Any], Any] | None]:
     }
 
 
+def as_dict(row: sa.Row[Any], *names: str) -> dict[str, Any]:
+    """Return a row as its columns by their names, all or those that are named."""
+    held = row._mapping  # noqa: SLF001 - SQLAlchemy's public name
+    return {name: held[name] for name in names or held}
+
+
 def as_row(table: sa.Table, value: Any, **given: Any) -> dict[str, Any]:
     """Return a dataclass as a row: what the table has columns for; `given` goes before it."""
     names = [each.name for each in fields(value) if each.name in table.c]
