@@ -30,7 +30,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from cortex_actors.cli.declare import MOVED
 from cortex_actors.client.connection import Client, find_folder
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, UsageError
@@ -116,9 +115,9 @@ def suggest(error: click.ClickException) -> str:
 class TableCommand(click.Command):
     """One command of the table."""
 
-    def __init__(self, name: str, row: Row, *, hidden: bool = False) -> None:
+    def __init__(self, name: str, row: Row) -> None:
         self.row = row
-        super().__init__(name, callback=partial(_perform, row), hidden=hidden, **_shown(row))
+        super().__init__(name, callback=partial(_perform, row), **_shown(row))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the words, unless `fast` does that."""
@@ -134,14 +133,13 @@ class CommandGroup(click.Group):
     Its help shows whole sentences, under the titles that its row's `panels` give to names.
     """
 
-    def __init__(self, name: str, row: Row, *, path: str, hidden: bool = False) -> None:
+    def __init__(self, name: str, row: Row, *, path: str) -> None:
         self.row, self._path = row, path
         super().__init__(
             name,
             callback=partial(_perform, row) if "run" in row else None,
             invoke_without_command="run" in row,
             no_args_is_help=False,
-            hidden=hidden,
             context_settings=None if path else _HELP,
             **_shown(row),
         )
@@ -151,17 +149,14 @@ class CommandGroup(click.Group):
         return [*self.row["commands"]]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command below this group, by a spelling of today or of the version before."""
+        """Return a command below this group."""
         path = f"{self._path} {cmd_name}".strip()
-        found = _find(path)
-        if found is None:
+        row = table().get(path)
+        if row is None or not cmd_name:
             return None
-        target, row = found
         if "commands" in row:
-            return CommandGroup(
-                cmd_name, row, path=target, hidden=target != path or "run" not in row
-            )
-        return TableCommand(cmd_name, row, hidden=target != path)
+            return CommandGroup(cmd_name, row, path=path)
+        return TableCommand(cmd_name, row)
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters; a command below does not show the words of its group in usage."""
@@ -194,10 +189,11 @@ class CommandGroup(click.Group):
         """Write the commands under their titles, each with its whole first paragraph."""
         panels = self.row.get("panels") or {"Commands": self.list_commands(ctx)}
         for title, names in panels.items():
-            rows = [(name, _first_paragraph(f"{self._path} {name}".strip())) for name in names]
-            if rows:
+            helps = [table()[f"{self._path} {name}".strip()]["help"] for name in names]
+            first = [" ".join(each.split("\n\n")[0].split()) for each in helps]
+            if first:
                 with formatter.section(title):
-                    formatter.write_dl(rows)
+                    formatter.write_dl([*zip(names, first, strict=True)])
 
 
 class Values(click.Choice[Any]):
@@ -241,32 +237,6 @@ def show_waiting(
     if not ready:
         # The caller's own wait is over, too.
         sock.settimeout(1e-6)
-
-
-def _find(path: str) -> tuple[str, Row] | None:
-    """Return where the row of a spelling is, and the row; None if there is no such command."""
-    rows = table()
-    if row := rows.get(path):
-        return path, row
-    if new := MOVED.get(path):
-        row = rows[new]
-        if " " not in path or "commands" not in row:
-            return new, row
-        # One command of an old group is now what a group does by itself.
-        alone = {key: value for key, value in row.items() if key not in {"commands", "panels"}}
-        return new, {**alone, "help": row["own"], "examples": [f"cortex {new}"]}
-    below = [old for old in MOVED if old.startswith(f"{path} ")]
-    if not path or not below:
-        return None
-    names = [old.removeprefix(f"{path} ") for old in below]
-    examples = [f"cortex {MOVED[below[0]]}"]
-    return path, {"help": "Moved; see cortex --help.", "examples": examples, "commands": names}
-
-
-def _first_paragraph(path: str) -> str:
-    """Return what a command does, on one line."""
-    found = _find(path)
-    return " ".join(found[1]["help"].split("\n\n")[0].split()) if found else ""
 
 
 def _shown(row: Row) -> dict[str, Any]:

@@ -300,10 +300,13 @@ MOVED = {
 }
 
 
-def find_moved(words: Sequence[str]) -> tuple[str, str] | None:
-    """Return the old spelling that words begin with, and the new one; None if it has not moved."""
+def find_moved(words: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Return the old spelling that words begin with, the new one, and the words with the new one.
+
+    The old one is "" where nothing has moved.
+    """
     for length in (2, 1):
         old = " ".join(words[:length])
         if new := MOVED.get(old):
-            return old, new
-    return None
+            return old, new, [*new.split(), *words[length:]]
+    return "", " ".join(words[:2]), [*words]

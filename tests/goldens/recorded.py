@@ -122,9 +122,9 @@ def commands() -> dict[str, Any]:
 
     top = command_line.front()
     found = dict(walk(top, "cortex"))
-    for old in {*MOVED, *(each.rpartition(" ")[0] for each in MOVED if " " in each)}:
+    for old, new in MOVED.items():
         command: Any = top
-        for word in old.split():
+        for word in new.split():
             command = command.get_command(context, word)
         found |= walk(command, f"cortex {old}")
     for quick in ("start", "stop", "restart", "reload", "status", "publish", "hook"):
