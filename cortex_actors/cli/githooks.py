@@ -31,7 +31,7 @@ from cortex_actors.errors import (
     Refused,
     visible,
 )
-from cortex_actors.home import Home
+from cortex_actors.home import Home, replace_file
 
 #: The hooks after which the files of a checkout may be others.
 HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")
@@ -139,7 +139,8 @@ def _write(path: Path, before: bytes | None, after: bytes | None) -> dict[str, s
             path.unlink()
         else:
             mode = path.stat().st_mode & 0o7777 if path.exists() else _MODE
-            lifecycle.replace_file(path, after, mode=mode)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, after, mode=mode)
     except OSError as error:
         message = f"cannot change {path}: {error.strerror}; check who owns the folder"
         raise CortexError(message) from error
