@@ -10,7 +10,7 @@ examples and parameters, and what runs it, in `run`:
   `show(found, given)` where it takes two. Where no daemon runs, `offline` answers, if that is
   there; where an id is given, `one` says which operation is asked for that one thing. With `here`
   it gets the folder in which it is asked.
-- `{"quick": "name"}`: `fast` reads the words itself.
+- `{"quick": "name"}`: `entry` has `fast` read the words; the row is for help and shells.
 
 Help needs the table alone: the module of a command is imported when the command runs.
 """
@@ -112,21 +112,6 @@ def suggest(error: click.ClickException) -> str:
     return f" (did you mean cortex {known[near[0]]}?)" if near else ""
 
 
-class TableCommand(click.Command):
-    """One command of the table."""
-
-    def __init__(self, name: str, row: Row) -> None:
-        self.row = row
-        super().__init__(name, callback=partial(_perform, row), **_shown(row))
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words, unless `fast` does that."""
-        if "quick" in self.row["run"] and not ctx.resilient_parsing:
-            ctx.params = {"words": args}
-            return []
-        return super().parse_args(ctx, args)
-
-
 class CommandGroup(click.Group):
     """A group of commands; without one of them it does what its own options and words ask.
 
@@ -156,7 +141,7 @@ class CommandGroup(click.Group):
             return None
         if "commands" in row:
             return CommandGroup(cmd_name, row, path=path)
-        return TableCommand(cmd_name, row)
+        return click.Command(cmd_name, callback=partial(_perform, row), **_shown(row))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters; a command below does not show the words of its group in usage."""
@@ -194,20 +179,6 @@ class CommandGroup(click.Group):
             if first:
                 with formatter.section(title):
                     formatter.write_dl([*zip(names, first, strict=True)])
-
-
-class Values(click.Choice[Any]):
-    """One of the words of a row."""
-
-    def __init__(self, row: Row) -> None:
-        super().__init__(row["values"], case_sensitive=not row.get("ignore_case"))
-        self.enum: str | None = row.get("enum")
-
-    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ANN401
-        """Return what is wrong with a word; those of no enumeration are named without quotes."""
-        if self.enum is None:
-            return f"{value!r} is not one of {', '.join(self.choices)}"
-        return super().get_invalid_choice_message(value, ctx)
 
 
 def load(name: str) -> Any:  # noqa: ANN401 - whatever has that name
@@ -250,10 +221,6 @@ def _shown(row: Row) -> dict[str, Any]:
 def _perform(row: Row, **words: Any) -> Any:  # noqa: ANN401 - what was given, and what comes of it
     """Run a command with its parameters."""
     how = row["run"]
-    if "quick" in how:
-        from cortex_actors.cli import fast  # noqa: PLC0415 - `entry` has answered nearly all of them
-
-        return fast.run([how["quick"], *words.get("words", ())])
     given = {each["name"]: _value(each, words[each["name"]]) for each in row["params"]}
     if "show" not in how:
         return load(how["call"])(**given)
@@ -281,7 +248,7 @@ def _answer(row: Row, given: dict[str, Any]) -> int:
     if "call" in how:
         found = load(how["call"])(**({"client": client} if has_home else {}), **given)
     else:
-        found = _ask(row, given, client=client, as_json=as_json)
+        found = _ask(row, given, client=client)
     if as_json:
         print(json.dumps(found, indent=2))
     else:
@@ -289,20 +256,15 @@ def _answer(row: Row, given: dict[str, Any]) -> int:
     return load(how["code"])(found) if "code" in how else 0
 
 
-def _ask(row: Row, given: dict[str, Any], *, client: Client, as_json: bool) -> Any:  # noqa: ANN401
+def _ask(row: Row, given: dict[str, Any], *, client: Client) -> Any:  # noqa: ANN401 - JSON
     """Return what the daemon answers to what was given.
 
-    Raises `UsageError` for a flag that sets what was given, too, or shows the answer another way
-    than `--json`, and for an option that is missing.
+    Raises `UsageError` for a flag that sets what was given, too, and for an option that is missing.
     """
     for each in row["params"]:
         if "missing" in each and given[each["name"]] is None:
             raise UsageError(each["missing"])
-        if "sets" not in each or not given[each["name"]]:
-            continue
-        if each["sets"] is None:
-            if as_json and each.get("not_json"):
-                raise UsageError(f"choose one of {each['names'][0]} and --json")
+        if not each.get("sets") or not given[each["name"]]:
             continue
         name, value = each["sets"]
         if given[name] is not None:
@@ -373,7 +335,7 @@ def _type(row: Row) -> click.ParamType[Any]:
     low, high, kind = row.get("min"), row.get("max"), row["kind"]
     bounded = low is not None or high is not None
     if kind == "choice":
-        return Values(row)
+        return click.Choice(row["values"], case_sensitive=not row.get("ignore_case"))
     if kind == "int":
         return click.IntRange(low, high) if bounded else click.INT
     if kind == "float":

@@ -58,15 +58,12 @@ def show_pieces(found: Answer) -> None:
 
 @shows(
     "memory knowledge",
-    "ingest ~/notes",
-    "search how do we deploy",
-    "topics",
-    "remove --topic drafts",
+    "",
     asks="knowledge.topics",
+    also="memory knowledge topics",
     about="Have documents read, and find what they say.",
     is_group=True,
 )
-@shows("memory knowledge topics", "--json", asks="knowledge.topics")
 def show_topics(found: Answer) -> None:
     """Print the topics, with how much each holds."""
     rows = [

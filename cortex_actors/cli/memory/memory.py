@@ -20,7 +20,7 @@ from cortex_actors.cli.memory.recall import NO_MEMORIES, read_text
 from cortex_actors.cli.show import counted, joined, shorten, when
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import in_days
-from cortex_actors.errors import BadInput, visible
+from cortex_actors.errors import BadInput
 
 
 @shows("memory save", "mem_01KATQ8W")
@@ -173,32 +173,22 @@ def show_undone(found: Answer) -> None:
 #: Characters of a memory that a list shows.
 _LISTED = 300
 
-_EVERY = Preset(
-    "--all", "-a", sets=("status", "all"), help="In every state: merged, superseded, archived, too."
-)
-
 
 @shows(
     "memory",
-    "list --layer sensory",
-    "show mem_01KATQ8W",
-    "crystallize mem_01KATQ8W",
-    "split mem_01KATQ8W",
-    "changes",
-    "undo 12",
-    asks="memory.list",
-    about="Look at memories, keep them, take them apart, let them go, and undo that.",
-    is_group=True,
-    every=_EVERY,
-    status=Option(one_of="memory.MemoryStatus"),
-    sort=Option(one_of="insight.MemorySort"),
-)
-@shows(
-    "memory list",
     "",
     "--all --agent VAJRA --since 7d",
     "--pinned --json",
-    every=_EVERY,
+    asks="memory.list",
+    also="memory list",
+    about="Look at memories, keep them, take them apart, let them go, and undo that.",
+    is_group=True,
+    every=Preset(
+        "--all",
+        "-a",
+        sets=("status", "all"),
+        help="In every state: merged, superseded, archived, too.",
+    ),
     status=Option(one_of="memory.MemoryStatus"),
     sort=Option(one_of="insight.MemorySort"),
 )
@@ -323,10 +313,7 @@ def show_health(found: Answer) -> None:
     columns = ("realm", "memories", "layers", "attention", "stale", "to promote")
     show.table("Memories", columns, rows, empty="there are no memories yet")
     twins = found["summary"]["total_duplicates"]
-    show.facts(
-        ("duplicates", "" if twins is None else counted(twins, "pair")),
-        ("accesses", _accesses(found.get("accesses", {}))),
-    )
+    show.facts(("duplicates", "" if twins is None else counted(twins, "pair")))
     show.lines(*found["recommendations"])
 
 
@@ -410,18 +397,3 @@ def _pair(pair: Answer) -> show.ListEntry:
         about.append(joined(each["id"], whose, f"read {counted(each['access_count'], 'time')}"))
     texts = "\n".join(dict.fromkeys(shorten(each["content_preview"]) for each in sides))
     return show.ListEntry(f"{pair['similarity']:.3f}", texts, about)
-
-
-def _accesses(found: Answer) -> str:
-    """Return how accesses are taken down; nothing where that is not told."""
-    if not found:
-        return ""
-    if "waiting" not in found:
-        return visible(f"not known: {found.get('reason', '')}")
-    lost = found["lost"] + found["unheard"]
-    return joined(
-        f"of {counted(found['waiting'], 'memory', 'memories')} not written yet",
-        f"{lost} lost" if lost else None,
-        f"a crash loses those of {found['window_s']:g} s",
-        found["trouble"] or None,
-    )

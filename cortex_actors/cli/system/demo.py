@@ -20,12 +20,12 @@ from typing import Annotated
 from cortex_actors.cli import lifecycle, show
 from cortex_actors.cli.declare import JsonOption, Option, command
 from cortex_actors.cli.memory.recall import show_hits, show_saved
+from cortex_actors.cli.pipeline.projects import watch
 from cortex_actors.cli.pipeline.resolve import show_files
 from cortex_actors.cli.pipeline.review import show_reviews
 from cortex_actors.cli.show import brief, shorten
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import Clock, SystemClock
-from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound, visible
+from cortex_actors.errors import CortexError, DaemonDown, NotFound, visible
 from cortex_actors.home import Home
 from cortex_actors.process.logfile import Filter, line, record_of
 from cortex_actors.process.logs import tail
@@ -125,11 +125,8 @@ def show_agreed(found: Answer) -> None:
 #: What is asked at the end; the sample projects answer it, and do not agree.
 QUESTION = "Which port does the test database use?"
 
-#: Seconds until everything must be settled, and between two looks.
-LIMIT, LOOK = 120.0, 0.25
-
-#: Looks in a row that must find nothing waiting: an event may just be on its way.
-LOOKS = 2
+#: Seconds that its daemon may take to start.
+START_TIMEOUT = 60.0
 
 #: Warnings and errors of its log that are printed when it fails.
 WARNINGS = 20
@@ -154,14 +151,14 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Show everything on sample projects, with a daemon of its own that is removed afterwards."""
-    clock, projects = SystemClock(), _projects(source)
+    projects = _projects(source)
 
     def say(text: str) -> None:
         print(visible(text), file=sys.stderr if as_json else sys.stdout, flush=True)
 
     try:
         with _stage(projects, say) as (home, folders), _daemon(home, say):
-            found = _learnt(Client(home), folders, clock=clock, say=say)
+            found = _learn(Client(home), folders, is_shown=not as_json, say=say)
             (show.json if as_json else _show)(found)
             if not found["recall"]["hits"]:
                 raise NotFound(f"nothing answers {QUESTION!r}")
@@ -209,7 +206,7 @@ def _stage(projects: list[Path], say: Say) -> Iterator[tuple[Home, list[Path]]]:
 @contextmanager
 def _daemon(home: Home, say: Say) -> Iterator[None]:
     """Run a daemon for the home, and stop it at the end."""
-    child, took = lifecycle.launch(home, timeout=LIMIT / 2)
+    child, took = lifecycle.launch(home, timeout=START_TIMEOUT)
     try:
         say(f"started a daemon, pid {child.pid}, in {took:.2f} s")
         yield
@@ -218,14 +215,20 @@ def _daemon(home: Home, say: Say) -> Iterator[None]:
         say("stopped the daemon" + (f" in {ended.took:.2f} s" if ended is not None else ""))
 
 
-def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> Answer:
+def _learn(client: Client, folders: list[Path], *, is_shown: bool, say: Say) -> Answer:
     """Follow the projects, wait until they are read, ask, and return all that was seen."""
-    begun = clock.monotonic()
-    added = [client.call("add_project", path=str(folder)) for folder in folders]
-    say(f"following {len(added)} projects")
-    status = _settled(client, clock=clock, say=say)
-    took = clock.monotonic() - begun
-    say(f"read, embedded and indexed in {took:.2f} s")
+
+    def settle() -> float:
+        return watch(client, is_shown=is_shown, follow=None)
+
+    for folder in folders:
+        client.call("add_project", path=str(folder))
+    say(f"following {len(folders)} projects")
+    took = settle()
+    status = client.call("status")
+    if status["model"]["state"] == "missing":
+        raise CortexError(f"the model is missing: {status['model']['reason']}")
+    say(f"read and embedded in {took:.2f} s")
     known = client.call("projects")["projects"]
     for project in known:
         project["learnt"] = client.call("insights", project=project["id"], limit=3)
@@ -236,32 +239,8 @@ def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> A
         "settled_s": round(took, 3),
         "recall": client.call("recall", query=QUESTION, limit=3),
         "remembered": remember_and_ask(client),
-        "agreed": approve_and_resolve(
-            client, folders, settle=lambda: _settled(client, clock=clock, say=say)
-        ),
+        "agreed": approve_and_resolve(client, folders, settle=settle),
     }
-
-
-def _settled(client: Client, *, clock: Clock, say: Say) -> Answer:
-    """Wait until nothing waits, telling what changes; return the last status."""
-    until, quiet, said = clock.monotonic() + LIMIT, 0, ""
-    while quiet < LOOKS:
-        status = client.call("status")
-        if status["model"]["state"] == "missing":
-            raise CortexError(f"the model is missing: {status['model']['reason']}")
-        # Numbers are absent while the ledger restarts: then it is not settled.
-        numbers = [status.get(name, 1) for name in ("waiting", "unembedded", "unindexed")]
-        quiet = 0 if any(numbers) else quiet + 1
-        form = "{} events to handle, {} insights to embed, {} rows to index"
-        shown = form.format(*numbers)
-        if shown != said:
-            say(f"  {status.get('insights', 0)} insights, {shown}")
-            said = shown
-        if clock.monotonic() > until:
-            state = status["model"]["state"]
-            raise DeadlineExceeded(f"it was not settled after {LIMIT:g} s: {shown}; model {state}")
-        lifecycle.pause(LOOK)
-    return status
 
 
 def _show(found: Answer) -> None:

@@ -33,14 +33,13 @@ _OFFLINE = "cortex_actors.doctor.models"
 
 @shows(
     "model",
-    "status",
-    "prepare",
+    "",
     asks="model.show",
+    also="model status",
     about="See, compile, check and choose the model that embeds.",
     is_group=True,
     offline=f"{_OFFLINE}:describe",
 )
-@shows("model status", "--json", asks="model.show", offline=f"{_OFFLINE}:describe")
 def show_model(found: Answer) -> None:
     """Print which model embeds, and how its compiled form is."""
     show.lines(*_lines(found))
