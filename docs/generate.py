@@ -266,7 +266,7 @@ def _comments() -> dict[tuple[str, str], str]:
 COMMANDS = (
     "pipeline.projects pipeline.insights pipeline.history pipeline.principles "
     "pipeline.contradictions pipeline.review memory.recall pipeline.resolve system.demo "
-    "setup uninstall memory.memory system.backup memory.agents memory.knowledge system.stores "
+    "setup uninstall memory.memory system.backup memory.agents system.stores "
     "system.models service system.events system.doctor"
 ).split()
 

@@ -93,15 +93,15 @@ class Repository(NamedTuple):
         for path in self._paths():
             before = _read(path)
             if reason := self._find_obstacle(path, before):
-                done.append(_row(path, _LEFT, f"{reason}; have it run: {command}"))
+                done.append(_row(path, _LEFT, reason=f"{reason}; have it run: {command}"))
             else:
-                done.append(_write(path, before, _with(before, command)))
+                done.append(_write(path, before, after=_with(before, command)))
         return done
 
     def uninstall(self) -> list[dict[str, str]]:
         """Take our lines out of every hook; return what became of each. Raises as `install`."""
         found = {path: None if path.is_symlink() else _read(path) for path in self._paths()}
-        return [_write(path, before, _without(before)) for path, before in found.items()]
+        return [_write(path, before, after=_without(before)) for path, before in found.items()]
 
     def installed(self) -> list[Path]:
         """Return the hooks in which our lines are. Raises `CortexError` when the disk refuses."""
@@ -125,12 +125,12 @@ class Repository(NamedTuple):
         return ""
 
 
-def _row(path: Path, change: str, reason: str = "") -> dict[str, str]:
+def _row(path: Path, change: str, *, reason: str = "") -> dict[str, str]:
     """Return what became of one hook, and why it was left alone."""
     return {"name": path.name, "path": str(path), "change": change, "reason": reason}
 
 
-def _write(path: Path, before: bytes | None, after: bytes | None) -> dict[str, str]:
+def _write(path: Path, before: bytes | None, *, after: bytes | None) -> dict[str, str]:
     """Write a hook if it is another one than before; return what became of it."""
     if after == before:
         return _row(path, _UNCHANGED)

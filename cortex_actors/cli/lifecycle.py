@@ -158,12 +158,12 @@ def launch(home: Home, *, timeout: float) -> tuple[subprocess.Popen[bytes], floa
     owner, (pipe, ready) = lock.acquire(home), os.pipe()
     try:
         owner.take_over(started_at=clock.now(), version=__version__)
-        process, before = spawn(home, owner.fileno(), ready)
+        process, before = spawn(home, lock_fd=owner.fileno(), ready=ready)
     finally:
         # The child has inherited both; from here on it is the owner.
         owner.close()
         os.close(ready)
-    code = _wait_ready(process, pipe, timeout)
+    code = _wait_ready(process, pipe, timeout=timeout)
     if code is not None:
         kind = "signal" if code < 0 else "exit code"
         text = f"the daemon did not start: {_find_reason(home, before)} ({kind} {abs(code)})"
@@ -222,7 +222,7 @@ def end(home: Home, *, timeout: float) -> StoppedDaemon | None:
     return StoppedDaemon(process.pid, clock.monotonic() - begun, why)
 
 
-def spawn(home: Home, lock_fd: int, ready: int) -> tuple[subprocess.Popen[bytes], int]:
+def spawn(home: Home, *, lock_fd: int, ready: int) -> tuple[subprocess.Popen[bytes], int]:
     """Start a daemon's process, detached from this terminal.
 
     Return it, and where in `stderr.log` its words begin.
@@ -250,7 +250,7 @@ def spawn(home: Home, lock_fd: int, ready: int) -> tuple[subprocess.Popen[bytes]
     return process, before
 
 
-def _wait_ready(process: subprocess.Popen[bytes], pipe: int, timeout: float) -> int | None:
+def _wait_ready(process: subprocess.Popen[bytes], pipe: int, *, timeout: float) -> int | None:
     """Wait until a daemon answers; return None, or the exit code of one that does not."""
     try:
         readable, _, _ = select.select([pipe], [], [], timeout)
