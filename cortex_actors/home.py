@@ -232,21 +232,22 @@ def read_regular(path: str | Path, *, most: int, flags: int = 0) -> bytes | None
         return file.read(most + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else None
 
 
-def replace_file(path: Path, data: bytes) -> None:
+def replace_file(path: Path, data: bytes, *, mode: int = FILE_MODE) -> None:
     """Put bytes in the place of a file that its owner alone may read, and let them last.
 
     The file is whole at every moment, whatever is cut short, and no draft of it is left over.
     Raises `OSError`; then it is as it was.
     """
-    # Drafts of daemons that were killed while they wrote may hold secrets. No other process writes
-    # one: a home has one daemon.
-    for left in path.parent.glob(f".{path.name}.*"):
+    # Drafts of processes that were killed while they wrote may hold secrets. No other process
+    # writes one: a home has one daemon.
+    for left in path.parent.glob(f".{path.name}.{'[0-9a-f]' * 16}"):
         left.unlink(missing_ok=True)
     draft = path.with_name(f".{path.name}.{os.urandom(8).hex()}")
     try:
         with os.fdopen(open_private(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
             file.write(data)
             file.flush()
+            os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         draft.replace(path)
     finally:

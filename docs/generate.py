@@ -264,9 +264,12 @@ def _comments() -> dict[tuple[str, str], str]:
 COMMANDS = (
     "pipeline.projects pipeline.insights pipeline.history pipeline.principles "
     "pipeline.contradictions pipeline.review memory.recall pipeline.resolve system.demo "
-    "setup uninstall memory.memory system.backup memory.agents memory.knowledge system.stores "
+    "setup uninstall memory.memory system.backup memory.agents system.stores "
     "system.models service system.events system.doctor"
 ).split()
+
+#: Examples that a group has at most, of its own and of the commands below it.
+EXAMPLES = 5
 
 #: Pieces of the table.
 Row = dict[str, Any]
@@ -292,6 +295,10 @@ def commands_table() -> str:
     for path in [*rows, *groups]:
         if path and path not in HIDDEN:
             groups[path.rpartition(" ")[0]]["commands"].append(path.rpartition(" ")[2])
+    for path, row in groups.items():
+        below = [(groups | rows)[f"{path} {each}"] for each in row["commands"]] if path else []
+        first = [line for each in below for line in each.get("examples", ())[:1]]
+        row["examples"] += first[: max(0, EXAMPLES - len(row["examples"]))]
     # One row a line, so that a change can be read.
     every = {**groups, **rows}
     lines = [f"{json.dumps(path)}: {json.dumps(row, default=str)}" for path, row in every.items()]
@@ -304,8 +311,6 @@ def _command(each: Declared) -> Row:
         return _derived(each)
     own = inspect.cleandoc(each.function.__doc__ or "")
     row: Row = {"help": each.about or own}
-    if each.is_group:
-        row["own"] = own
     row["examples"] = [*each.examples]
     row["run"] = {"call": _place(each.function), **_run(each)}
     hints = get_type_hints(each.function, include_extras=True)
@@ -343,8 +348,6 @@ def _derived(each: Declared) -> Row:
         first += " Works without a daemon, too."
     function = each.function
     row: Row = {"help": inspect.getdoc(function) if each.by_hand else each.about or first}
-    if each.is_group:
-        row["own"] = first
     row["examples"] = [*each.examples]
     target = _place(function)
     row["run"] = {"call": target} if each.by_hand else {"ask": operation.method, "show": target}
@@ -372,7 +375,7 @@ def _more(name: str, own: Option | Argument | Preset) -> Row:
     if isinstance(own, Preset):
         names = [*(own.names or _spelling(name))]
         row: Row = {"name": name, "kind": "flag", "names": names, "sets": own.sets}
-        return {**row, "help": own.help, **({"not_json": True} if own.not_json else {})}
+        return {**row, "help": own.help}
     if isinstance(own, Argument):
         raise TypeError(f"{name} is no parameter of the operation")
     names = [*(own.names or _spelling(name))]

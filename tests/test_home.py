@@ -243,7 +243,7 @@ WRITERS: dict[str, Callable[[Home], object]] = {
         home.calibration, [], at=0
     ),
     "logs/cortex.ndjson": lambda home: RotatingFile(home.logs / "cortex.ndjson"),
-    "logs/stderr.log": lambda home: lifecycle.DaemonProcess(home, lock.Lock(home, 0)),
+    "logs/stderr.log": lambda home: lifecycle.spawn(home, lock_fd=0, ready=1),
     "backups/checked": lambda home: backups.note_check(home.backups, 0),
     "index/server": lambda home: write_private(home.index / "server", "{}"),
     "cortex.db-probe": lambda home: faults.probe_disk(home.ledger),

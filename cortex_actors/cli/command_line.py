@@ -10,7 +10,7 @@ examples and parameters, and what runs it, in `run`:
   `show(found, given)` where it takes two. Where no daemon runs, `offline` answers, if that is
   there; where an id is given, `one` says which operation is asked for that one thing. With `here`
   it gets the folder in which it is asked.
-- `{"quick": "name"}`: `fast` reads the words itself.
+- `{"quick": "name"}`: `entry` has `fast` read the words; the row is for help and shells.
 
 Help needs the table alone: the module of a command is imported when the command runs.
 """
@@ -30,7 +30,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from cortex_actors.cli.declare import MOVED
 from cortex_actors.client.connection import Client, find_folder
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import CortexError, DaemonDown, UsageError
@@ -113,35 +112,19 @@ def suggest(error: click.ClickException) -> str:
     return f" (did you mean cortex {known[near[0]]}?)" if near else ""
 
 
-class TableCommand(click.Command):
-    """One command of the table."""
-
-    def __init__(self, name: str, row: Row, *, hidden: bool = False) -> None:
-        self.row = row
-        super().__init__(name, callback=partial(_perform, row), hidden=hidden, **_shown(row))
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the words, unless `fast` does that."""
-        if "quick" in self.row["run"] and not ctx.resilient_parsing:
-            ctx.params = {"words": args}
-            return []
-        return super().parse_args(ctx, args)
-
-
 class CommandGroup(click.Group):
     """A group of commands; without one of them it does what its own options and words ask.
 
     Its help shows whole sentences, under the titles that its row's `panels` give to names.
     """
 
-    def __init__(self, name: str, row: Row, *, path: str, hidden: bool = False) -> None:
+    def __init__(self, name: str, row: Row, *, path: str) -> None:
         self.row, self._path = row, path
         super().__init__(
             name,
             callback=partial(_perform, row) if "run" in row else None,
             invoke_without_command="run" in row,
             no_args_is_help=False,
-            hidden=hidden,
             context_settings=None if path else _HELP,
             **_shown(row),
         )
@@ -151,17 +134,14 @@ class CommandGroup(click.Group):
         return [*self.row["commands"]]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Return a command below this group, by a spelling of today or of the version before."""
+        """Return a command below this group."""
         path = f"{self._path} {cmd_name}".strip()
-        found = _find(path)
-        if found is None:
+        row = table().get(path)
+        if row is None or not cmd_name:
             return None
-        target, row = found
         if "commands" in row:
-            return CommandGroup(
-                cmd_name, row, path=target, hidden=target != path or "run" not in row
-            )
-        return TableCommand(cmd_name, row, hidden=target != path)
+            return CommandGroup(cmd_name, row, path=path)
+        return click.Command(cmd_name, callback=partial(_perform, row), **_shown(row))
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters; a command below does not show the words of its group in usage."""
@@ -194,24 +174,11 @@ class CommandGroup(click.Group):
         """Write the commands under their titles, each with its whole first paragraph."""
         panels = self.row.get("panels") or {"Commands": self.list_commands(ctx)}
         for title, names in panels.items():
-            rows = [(name, _first_paragraph(f"{self._path} {name}".strip())) for name in names]
-            if rows:
+            helps = [table()[f"{self._path} {name}".strip()]["help"] for name in names]
+            first = [" ".join(each.split("\n\n")[0].split()) for each in helps]
+            if first:
                 with formatter.section(title):
-                    formatter.write_dl(rows)
-
-
-class Values(click.Choice[Any]):
-    """One of the words of a row."""
-
-    def __init__(self, row: Row) -> None:
-        super().__init__(row["values"], case_sensitive=not row.get("ignore_case"))
-        self.enum: str | None = row.get("enum")
-
-    def get_invalid_choice_message(self, value: Any, ctx: click.Context | None) -> str:  # noqa: ANN401
-        """Return what is wrong with a word; those of no enumeration are named without quotes."""
-        if self.enum is None:
-            return f"{value!r} is not one of {', '.join(self.choices)}"
-        return super().get_invalid_choice_message(value, ctx)
+                    formatter.write_dl([*zip(names, first, strict=True)])
 
 
 def load(name: str) -> Any:  # noqa: ANN401 - whatever has that name
@@ -243,32 +210,6 @@ def show_waiting(
         sock.settimeout(1e-6)
 
 
-def _find(path: str) -> tuple[str, Row] | None:
-    """Return where the row of a spelling is, and the row; None if there is no such command."""
-    rows = table()
-    if row := rows.get(path):
-        return path, row
-    if new := MOVED.get(path):
-        row = rows[new]
-        if " " not in path or "commands" not in row:
-            return new, row
-        # One command of an old group is now what a group does by itself.
-        alone = {key: value for key, value in row.items() if key not in {"commands", "panels"}}
-        return new, {**alone, "help": row["own"], "examples": [f"cortex {new}"]}
-    below = [old for old in MOVED if old.startswith(f"{path} ")]
-    if not path or not below:
-        return None
-    names = [old.removeprefix(f"{path} ") for old in below]
-    examples = [f"cortex {MOVED[below[0]]}"]
-    return path, {"help": "Moved; see cortex --help.", "examples": examples, "commands": names}
-
-
-def _first_paragraph(path: str) -> str:
-    """Return what a command does, on one line."""
-    found = _find(path)
-    return " ".join(found[1]["help"].split("\n\n")[0].split()) if found else ""
-
-
 def _shown(row: Row) -> dict[str, Any]:
     r"""Return a command's parameters and help; `\b` keeps the lines of its end as they are."""
     lines = [f"  {line}" for line in row.get("examples", ())]
@@ -280,10 +221,6 @@ def _shown(row: Row) -> dict[str, Any]:
 def _perform(row: Row, **words: Any) -> Any:  # noqa: ANN401 - what was given, and what comes of it
     """Run a command with its parameters."""
     how = row["run"]
-    if "quick" in how:
-        from cortex_actors.cli import fast  # noqa: PLC0415 - `entry` has answered nearly all of them
-
-        return fast.run([how["quick"], *words.get("words", ())])
     given = {each["name"]: _value(each, words[each["name"]]) for each in row["params"]}
     if "show" not in how:
         return load(how["call"])(**given)
@@ -311,7 +248,7 @@ def _answer(row: Row, given: dict[str, Any]) -> int:
     if "call" in how:
         found = load(how["call"])(**({"client": client} if has_home else {}), **given)
     else:
-        found = _ask(row, given, client=client, as_json=as_json)
+        found = _ask(row, given, client=client)
     if as_json:
         print(json.dumps(found, indent=2))
     else:
@@ -319,20 +256,15 @@ def _answer(row: Row, given: dict[str, Any]) -> int:
     return load(how["code"])(found) if "code" in how else 0
 
 
-def _ask(row: Row, given: dict[str, Any], *, client: Client, as_json: bool) -> Any:  # noqa: ANN401
+def _ask(row: Row, given: dict[str, Any], *, client: Client) -> Any:  # noqa: ANN401 - JSON
     """Return what the daemon answers to what was given.
 
-    Raises `UsageError` for a flag that sets what was given, too, or shows the answer another way
-    than `--json`, and for an option that is missing.
+    Raises `UsageError` for a flag that sets what was given, too, and for an option that is missing.
     """
     for each in row["params"]:
         if "missing" in each and given[each["name"]] is None:
             raise UsageError(each["missing"])
-        if "sets" not in each or not given[each["name"]]:
-            continue
-        if each["sets"] is None:
-            if as_json and each.get("not_json"):
-                raise UsageError(f"choose one of {each['names'][0]} and --json")
+        if not each.get("sets") or not given[each["name"]]:
             continue
         name, value = each["sets"]
         if given[name] is not None:
@@ -403,7 +335,7 @@ def _type(row: Row) -> click.ParamType[Any]:
     low, high, kind = row.get("min"), row.get("max"), row["kind"]
     bounded = low is not None or high is not None
     if kind == "choice":
-        return Values(row)
+        return click.Choice(row["values"], case_sensitive=not row.get("ignore_case"))
     if kind == "int":
         return click.IntRange(low, high) if bounded else click.INT
     if kind == "float":

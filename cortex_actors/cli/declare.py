@@ -69,8 +69,7 @@ class Joined(Argument):
 class Preset:
     """A flag of a command that gives a parameter of its operation a value.
 
-    Without `sets` only the function that shows the answer gets it; `not_json` says that this is
-    another way than `--json`, and refuses both.
+    Without `sets` only the function that shows the answer gets it.
     """
 
     def __init__(
@@ -78,9 +77,8 @@ class Preset:
         *names: str,
         sets: tuple[str, object] | None = None,
         help: str,  # noqa: A002
-        not_json: bool = False,
     ) -> None:
-        self.names, self.sets, self.help, self.not_json = names, sets, help, not_json
+        self.names, self.sets, self.help = names, sets, help
 
 
 #: Options of every command that asks the daemon.
@@ -162,13 +160,16 @@ def command(
 def _declaring(
     path: str,
     examples: Sequence[str],
+    also: str | None = None,
     **more: Any,  # noqa: ANN401 - fields of `Declared`
 ) -> Callable[[Function], Function]:
     """Return what declares a function; an example with a `cortex` in it is a whole line."""
-    lines = [each if "cortex " in each else f"cortex {path} {each}".rstrip() for each in examples]
 
     def declare(function: Function) -> Function:
-        DECLARED.append(Declared(path=path, function=function, examples=lines, **more))
+        for where in filter(None, (path, also)):
+            lines = [e if "cortex " in e else f"cortex {where} {e}".rstrip() for e in examples]
+            DECLARED.append(Declared(path=where, function=function, examples=lines, **more))
+            more.update(about=None, is_group=False)
         return function
 
     return declare
@@ -181,6 +182,7 @@ def shows(
     asks: str | None = None,
     about: str | None = None,
     is_group: bool = False,
+    also: str | None = None,
     leave_out: tuple[str, ...] = (),
     offline: str | None = None,
     exits: Callable[[dict[str, Any]], int] | None = None,
@@ -190,7 +192,8 @@ def shows(
     """Declare a function as what shows the answer of an operation.
 
     The operation is the one that is called as the command is, or what it `asks`; an example is
-    what is typed behind the command, or a whole line.
+    what is typed behind the command, or a whole line. To a group's examples come those of the
+    commands below it. What a group does by itself is `also` a command of its own.
 
     The function is called with the answer, and with what was asked where it takes a second
     parameter. The command's help and parameters are the operation's, without those to `leave_out`;
@@ -203,6 +206,7 @@ def shows(
     return _declaring(
         path,
         examples,
+        also=also,
         about=about,
         is_group=is_group,
         operation=asks or path.replace(" ", "."),
@@ -288,10 +292,13 @@ MOVED = {
 }
 
 
-def find_moved(words: Sequence[str]) -> tuple[str, str] | None:
-    """Return the old spelling that words begin with, and the new one; None if it has not moved."""
+def find_moved(words: Sequence[str]) -> tuple[str, str, list[str]]:
+    """Return the old spelling that words begin with, the new one, and the words with the new one.
+
+    The old one is "" where nothing has moved.
+    """
     for length in (2, 1):
         old = " ".join(words[:length])
         if new := MOVED.get(old):
-            return old, new
-    return None
+            return old, new, [*new.split(), *words[length:]]
+    return "", " ".join(words[:2]), [*words]

@@ -20,7 +20,7 @@ FAST = frozenset({"status", "start", "stop", "restart", "reload", "publish", "ho
 
 #: Commands that read or write the home themselves where no daemon answers: the owner's alone, as
 #: they are with one. An agent is one whose token is in that variable.
-OWNERS = frozenset({"doctor", "embeddings", "model", "service", "setup", "uninstall"}) | {
+OWNERS = frozenset({"doctor", "model", "setup", "uninstall"}) | {
     f"daemon {name}" for name in "backup install logs publish restore run uninstall unit".split()
 }
 TOKEN = "CORTEX_TOKEN"  # noqa: S105 - a variable's name
@@ -90,16 +90,16 @@ def _run(words: list[str]) -> int:
             return agenthooks.run(words)
     from cortex_actors.cli.declare import MOVED, find_moved  # noqa: PLC0415 - as above
 
-    old, name = find_moved(words) or (None, " ".join(words[:2]))
+    old, name, words = find_moved(words)
     if TOKEN in os.environ and OWNERS & {name, *words[:1]}:
         raise NotYours(f"cortex {old or (name if name in OWNERS else words[0])} {_REFUSAL}")
     if old and sys.stderr.isatty() and "--last" not in words:  # what only the short one is called
         print(f"cortex: `cortex {old}` is now `cortex {name}`", file=sys.stderr)
     quick = words[1:] if words[:1] == ["daemon"] else words
-    if quick and quick[0] in FAST and (quick is words or MOVED.get(quick[0]) == name):
+    if quick and quick[0] in FAST and (quick is words or quick[0] in MOVED):
         from cortex_actors.cli import fast  # noqa: PLC0415 - as above
 
-        return fast.run(quick, is_short=quick is words)
+        return fast.run(quick, is_short=bool(old))
     if TOKEN in os.environ or OWNERS & {name, *words[:1]} or name in {"daemon", "demo"}:
         return _full(words)
     return _with_daemon(words)

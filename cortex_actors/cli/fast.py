@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 
 from cortex_actors import errors
 from cortex_actors.cli import lifecycle
+from cortex_actors.cli.agenthooks import EVENTS, show_last
 from cortex_actors.cli.declare import MOVED
 from cortex_actors.cli.lifecycle import is_paused, suggest_topics
 from cortex_actors.client.connection import Client
@@ -358,10 +359,10 @@ def run(words: Sequence[str], *, is_short: bool = False) -> int:
 
 def _hook(home: Home, options: argparse.Namespace) -> int:
     """Do what is asked about hooks; those of agents' clients have their own way (`agenthooks`)."""
-    from cortex_actors.cli import agenthooks, githooks  # noqa: PLC0415 - nothing else needs them
+    from cortex_actors.cli import githooks  # noqa: PLC0415 - nothing else needs it
 
     if options.last:
-        return agenthooks.show_last(home, as_json=options.json)
+        return show_last(home, as_json=options.json)
     if options.tool is None:
         missing = f"say which hooks to {options.action}" if options.action else "say what to do"
         such = f"cortex hook {options.action or 'install'} git"
@@ -489,11 +490,8 @@ def _waits(default: float, about: str) -> dict[str, Any]:
     return {"type": parse_seconds, "default": default, "metavar": "S", "help": about}
 
 
-#: Hooks of agents' clients: `agenthooks.EVENTS` says what each asks.
-AGENTS_HOOKS = ("session-start", "prompt", "pre-compact", "session-end")
-
 #: What can be done about hooks: the first three are git's.
-ACTIONS = ("install", "uninstall", "run", *AGENTS_HOOKS)
+ACTIONS = ("install", "uninstall", "run", *EVENTS)
 
 #: Command -> what it does, examples, and its options: as argparse takes them.
 QUICK: dict[str, tuple[str, str, dict[str, dict[str, Any]]]] = {

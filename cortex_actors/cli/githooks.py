@@ -17,9 +17,8 @@ import re
 import shlex
 import subprocess
 import sys
-from dataclasses import asdict, dataclass
-from enum import StrEnum
 from pathlib import Path
+from typing import NamedTuple
 
 from cortex_actors.cli import lifecycle
 from cortex_actors.client.connection import Client
@@ -32,7 +31,7 @@ from cortex_actors.errors import (
     Refused,
     visible,
 )
-from cortex_actors.home import Home
+from cortex_actors.home import Home, replace_file
 
 #: The hooks after which the files of a checkout may be others.
 HOOKS = ("post-commit", "post-merge", "post-checkout", "post-rewrite")
@@ -59,28 +58,11 @@ _GITS = frozenset("GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_COMMON_DIR GIT_PREFI
 _TIMEOUT = 10.0
 
 
-class HookChange(StrEnum):
-    """What became of one hook."""
-
-    INSTALLED = "installed"
-    REMOVED = "removed"
-    UNCHANGED = "unchanged"
-    LEFT = "left alone"
+#: What becomes of a hook, as people and programs read it.
+_INSTALLED, _REMOVED, _UNCHANGED, _LEFT = "installed", "removed", "unchanged", "left alone"
 
 
-@dataclass(frozen=True, slots=True)
-class Hook:
-    """One hook, and what became of it."""
-
-    name: str
-    path: str
-    change: HookChange
-    #: Why it was left alone.
-    reason: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(NamedTuple):
     """Where a checkout lies, and the folder of its hooks."""
 
     root: Path
@@ -102,22 +84,24 @@ class Repository:
         hooks = path.resolve() / _git(path, "rev-parse", "--git-path", "hooks")
         return cls(Path(root), Path(os.path.normpath(hooks)))
 
-    @property
-    def is_moved(self) -> bool:
-        """Whether hooks lie somewhere else than git has them by itself."""
-        return bool(_git(self.root, "config", "--get", "core.hooksPath", asks=True))
-
-    def install(self, home: Home) -> list[Hook]:
+    def install(self, home: Home) -> list[dict[str, str]]:
         """Put our lines into every hook that can hold them; return what became of each.
 
         Raises `CortexError` when the disk refuses, `BadInput` for a path that no script can hold.
         """
-        return [self._install(path, _command(home)) for path in self._paths()]
+        command, done = _command(home), []
+        for path in self._paths():
+            before = _read(path)
+            if reason := self._find_obstacle(path, before):
+                done.append(_row(path, _LEFT, reason=f"{reason}; have it run: {command}"))
+            else:
+                done.append(_write(path, before, after=_with(before, command)))
+        return done
 
-    def uninstall(self) -> list[Hook]:
+    def uninstall(self) -> list[dict[str, str]]:
         """Take our lines out of every hook; return what became of each. Raises as `install`."""
         found = {path: None if path.is_symlink() else _read(path) for path in self._paths()}
-        return [_written(path, before, _without(before)) for path, before in found.items()]
+        return [_write(path, before, after=_without(before)) for path, before in found.items()]
 
     def installed(self) -> list[Path]:
         """Return the hooks in which our lines are. Raises `CortexError` when the disk refuses."""
@@ -128,44 +112,39 @@ class Repository:
         """Return where the hooks are, whether they are there or not."""
         return [self.hooks / name for name in HOOKS]
 
-    def _install(self, path: Path, command: str) -> Hook:
-        """Put our lines into one hook, or leave it alone and say why."""
-        before = _read(path)
-        reason = self._unfit(path, before)
-        if reason:
-            return Hook(path.name, str(path), HookChange.LEFT, f"{reason}; have it run: {command}")
-        return _written(path, before, _with(before, command))
-
-    def _unfit(self, path: Path, text: bytes | None) -> str:
+    def _find_obstacle(self, path: Path, text: bytes | None) -> str:
         """Return why a hook cannot hold our lines; "" for one that can."""
         if path.is_symlink():
             return f"it is a link to {path.readlink()}"
         if path.is_relative_to(self.root) and _git(self.root, "ls-files", "--", str(path)):
             return "git tracks it, so others would get the lines of this machine"
-        if text is None:
-            return ""
-        if not _SHELL.match(text):
+        if text is not None and not _SHELL.match(text):
             return "it is no shell script"
-        if not os.access(path, os.X_OK):
+        if text is not None and not os.access(path, os.X_OK):
             return "it is not executable, so git does not run it"
         return ""
 
 
-def _written(path: Path, before: bytes | None, after: bytes | None) -> Hook:
+def _row(path: Path, change: str, *, reason: str = "") -> dict[str, str]:
+    """Return what became of one hook, and why it was left alone."""
+    return {"name": path.name, "path": str(path), "change": change, "reason": reason}
+
+
+def _write(path: Path, before: bytes | None, *, after: bytes | None) -> dict[str, str]:
     """Write a hook if it is another one than before; return what became of it."""
     if after == before:
-        return Hook(path.name, str(path), HookChange.UNCHANGED)
+        return _row(path, _UNCHANGED)
     try:
         if after is None:
             path.unlink()
         else:
             mode = path.stat().st_mode & 0o7777 if path.exists() else _MODE
-            lifecycle.replace_file(path, after, mode=mode)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_file(path, after, mode=mode)
     except OSError as error:
         message = f"cannot change {path}: {error.strerror}; check who owns the folder"
         raise CortexError(message) from error
-    put = after is not None and _BLOCK.search(after) is not None
-    return Hook(path.name, str(path), HookChange.INSTALLED if put else HookChange.REMOVED)
+    return _row(path, _INSTALLED if _BLOCK.search(after or b"") else _REMOVED)
 
 
 def _read(path: Path) -> bytes | None:
@@ -253,14 +232,14 @@ def run(home: Home, options: argparse.Namespace) -> int:
     is_put = options.action == "install"
     changed = repository.install(home) if is_put else repository.uninstall()
     if options.json:
-        found = {"hooks": str(repository.hooks), "changed": [asdict(each) for each in changed]}
-        print(json.dumps(found, indent=2))
+        print(json.dumps({"hooks": str(repository.hooks), "changed": changed}, indent=2))
     else:
         for each in changed:
-            print(visible(f"{each.change:<11}{': '.join(filter(None, (each.path, each.reason)))}"))
-        if repository.is_moved:
+            why = f": {each['reason']}" if each["reason"] else ""
+            print(visible(f"{each['change']:<11}{each['path']}{why}"))
+        if _git(repository.root, "config", "--get", "core.hooksPath", asks=True):
             print(visible(f"note: core.hooksPath has them in {repository.hooks}"))
-    if is_put and all(each.change is HookChange.LEFT for each in changed):
+    if is_put and all(each["change"] == _LEFT for each in changed):
         raise Refused(f"no hook in {repository.hooks} could take our lines; see above")
     return 0
 

@@ -127,21 +127,6 @@ def pause(seconds: float) -> None:
     time.sleep(seconds)
 
 
-def replace_file(path: Path, data: bytes, *, mode: int | None = None) -> None:
-    """Write a file as a whole or not at all: others may read it at any moment. Raises `OSError`."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        draft.write_bytes(data)
-        if mode is not None:
-            draft.chmod(mode)
-        draft.replace(path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            draft.unlink()
-        raise
-
-
 def start(home: Home, *, timeout: float, as_json: bool) -> int:
     """Start a daemon and say how long it took, and what it recovered."""
     before = _recoveries(home)
@@ -160,8 +145,8 @@ def start(home: Home, *, timeout: float, as_json: bool) -> int:
     return 0
 
 
-def launch(home: Home, *, timeout: float) -> tuple[DaemonProcess, float]:
-    """Start a daemon and return it, and the seconds until it answered.
+def launch(home: Home, *, timeout: float) -> tuple[subprocess.Popen[bytes], float]:
+    """Start a daemon and return its process, and the seconds until it answered.
 
     Raises `HomeUnwritable`, `AlreadyRunning`, or the error it ended with, with its last words.
     """
@@ -170,19 +155,20 @@ def launch(home: Home, *, timeout: float) -> tuple[DaemonProcess, float]:
     clock = SystemClock()
     begun = clock.monotonic()
     home.create()
-    owner = lock.acquire(home)
+    owner, (pipe, ready) = lock.acquire(home), os.pipe()
     try:
         owner.take_over(started_at=clock.now(), version=__version__)
-        child = DaemonProcess(home, owner)
+        process, before = spawn(home, lock_fd=owner.fileno(), ready=ready)
     finally:
-        # The child has inherited it; from here on it is the owner.
+        # The child has inherited both; from here on it is the owner.
         owner.close()
-    code = child.wait_ready(timeout)
+        os.close(ready)
+    code = _wait_ready(process, pipe, timeout=timeout)
     if code is not None:
         kind = "signal" if code < 0 else "exit code"
-        text = f"the daemon did not start: {child.reason()} ({kind} {abs(code)})"
+        text = f"the daemon did not start: {_find_reason(home, before)} ({kind} {abs(code)})"
         raise make_error(text, exit_code=code if code > 0 else errors.InternalError.exit_code)
-    return child, clock.monotonic() - begun
+    return process, clock.monotonic() - begun
 
 
 def stop(home: Home, *, timeout: float, as_json: bool) -> int:
@@ -236,69 +222,62 @@ def end(home: Home, *, timeout: float) -> StoppedDaemon | None:
     return StoppedDaemon(process.pid, clock.monotonic() - begun, why)
 
 
-class DaemonProcess:
-    """A daemon's process that we start, detached from this terminal."""
+def spawn(home: Home, *, lock_fd: int, ready: int) -> tuple[subprocess.Popen[bytes], int]:
+    """Start a daemon's process, detached from this terminal.
 
-    def __init__(self, home: Home, owner: lock.Lock) -> None:
-        self._home = home
-        self._stderr = home.logs / "stderr.log"
-        self._before = self._stderr.stat().st_size if self._stderr.exists() else 0
-        if self._before > STDERR_LIMIT:
-            self._stderr.unlink()
-            self._before = 0
-        self._pipe, ready = os.pipe()
-        try:
-            self._process = self._spawn(home, owner.fileno(), ready)
-        finally:
-            os.close(ready)
-        self.pid = self._process.pid
+    Return it, and where in `stderr.log` its words begin.
+    """
+    said = home.logs / "stderr.log"
+    before = said.stat().st_size if said.exists() else 0
+    if before > STDERR_LIMIT:
+        said.unlink()
+        before = 0
+    words = [sys.executable, "-m", "cortex_actors.daemon", "--home", str(home.root)]
+    words += ["--lock-fd", str(lock_fd), "--ready-fd", str(ready)]
+    # Only its owner may read it, whatever the umask; never through a link.
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    with os.fdopen(open_private(said, flags), "ab") as errors:
+        process = subprocess.Popen(  # noqa: S603 - our own program
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=errors,
+            stderr=errors,
+            start_new_session=True,
+            pass_fds=(lock_fd, ready),
+            cwd="/",
+            env=make_environment(),
+        )
+    return process, before
 
-    def _spawn(self, home: Home, lock_fd: int, ready: int) -> subprocess.Popen[bytes]:
-        """Start the process."""
-        words = [sys.executable, "-m", "cortex_actors.daemon", "--home", str(home.root)]
-        words += ["--lock-fd", str(lock_fd), "--ready-fd", str(ready)]
-        # Only its owner may read it, whatever the umask; never through a link.
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
-        with os.fdopen(open_private(self._stderr, flags), "ab") as errors:
-            return subprocess.Popen(  # noqa: S603 - our own program
-                words,
-                stdin=subprocess.DEVNULL,
-                stdout=errors,
-                stderr=errors,
-                start_new_session=True,
-                pass_fds=(lock_fd, ready),
-                cwd="/",
-                env=make_environment(),
-            )
 
-    def wait_ready(self, timeout: float) -> int | None:
-        """Wait until it answers; return None, or the exit code of one that does not."""
-        try:
-            readable, _, _ = select.select([self._pipe], [], [], timeout)
-            if readable and os.read(self._pipe, len(READY)) == READY:
-                # It outlives us: Popen must not complain that it was not waited for.
-                self._process.returncode = 0
-                return None
-            if not readable:
-                self._process.terminate()
-            return self._process.wait()
-        except BaseException:
-            self._process.terminate()
-            raise
-        finally:
-            os.close(self._pipe)
+def _wait_ready(process: subprocess.Popen[bytes], pipe: int, *, timeout: float) -> int | None:
+    """Wait until a daemon answers; return None, or the exit code of one that does not."""
+    try:
+        readable, _, _ = select.select([pipe], [], [], timeout)
+        if readable and os.read(pipe, len(READY)) == READY:
+            # It outlives us: Popen must not complain that it was not waited for.
+            process.returncode = 0
+            return None
+        if not readable:
+            process.terminate()
+        return process.wait()
+    except BaseException:
+        process.terminate()
+        raise
+    finally:
+        os.close(pipe)
 
-    def reason(self) -> str:
-        """Return the last line it wrote to its standard error; on a full disk, to the lock."""
-        with self._stderr.open("rb") as file:
-            file.seek(self._before)
-            lines = file.read().decode(errors="replace").split("\n")
-        said = [line.strip() for line in lines if line.strip()]
-        if not said and (reason := lock.read(self._home).reason):
-            return reason
-        if not said:
-            return f"it gave no reason; see {self._stderr}"
-        return said[-1].removeprefix("cortex: ")
+
+def _find_reason(home: Home, before: int) -> str:
+    """Return the last line that a daemon wrote to its standard error; on a full disk, to the lock.
+
+    Its words begin at the byte `before`.
+    """
+    path = home.logs / "stderr.log"
+    lines = path.read_bytes()[before:].decode(errors="replace").split("\n")
+    said = [line.strip() for line in lines if line.strip()]
+    known = said[-1].removeprefix("cortex: ") if said else lock.read(home).reason
+    return known or f"it gave no reason; see {path}"
 
 
 def _recoveries(home: Home) -> set[Path]:

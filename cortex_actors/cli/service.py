@@ -11,15 +11,14 @@ import plistlib
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from cortex_actors.cli import fast
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command
-from cortex_actors.cli.lifecycle import find_checkout, replace_file
+from cortex_actors.cli.lifecycle import find_checkout
 from cortex_actors.errors import BadInput, ConfigurationError, CortexError, HomeUnwritable, Refused
-from cortex_actors.home import Home
+from cortex_actors.home import Home, replace_file
 
 #: What the unit is called.
 NAME = "cortex-actors.service"
@@ -37,26 +36,8 @@ _SHARED = (Path("/tmp"), Path("/var/tmp"))  # noqa: S108 - compared with, never 
 _TEMPLATE = Path(__file__).with_name("cortex-actors.service")
 
 
-@dataclass(frozen=True, slots=True)
-class ServiceUnit:
-    """A unit's text, and the home it is for."""
-
-    text: str
-
-    @property
-    def ours(self) -> bool:
-        """Whether we wrote it."""
-        return self.text.startswith(MARKER)
-
-    @property
-    def home(self) -> str | None:
-        """The home it names; None if it does not say."""
-        lines = [line for line in self.text.splitlines() if line.startswith(_HOME)]
-        return lines[0].removeprefix(_HOME) if lines else None
-
-
-def make_unit(home: Home) -> ServiceUnit:
-    """Return the unit of a home, run by this interpreter.
+def make_unit(home: Home) -> str:
+    """Return the text of the unit of a home, run by this interpreter.
 
     Raises `BadInput` for a path that a unit cannot hold.
     """
@@ -67,17 +48,15 @@ def make_unit(home: Home) -> ServiceUnit:
     writable = ["%h", _quoted(str(home.root))]
     if not home.socket.is_relative_to(home.root):
         writable.append("%t")
-    return ServiceUnit(
-        _TEMPLATE.read_text("utf-8").format(
-            marker=MARKER,
-            home_line=f"{_HOME}{home.root}",
-            name=NAME,
-            command=_command("daemon run", home),
-            reload=_command("daemon reload", home),
-            environment=f"Environment={_quoted(f'PYTHONPATH={source}')}\n" if source else "",
-            writable=" ".join(writable),
-            private_tmp=_private_tmp(home),
-        )
+    return _TEMPLATE.read_text("utf-8").format(
+        marker=MARKER,
+        home_line=f"{_HOME}{home.root}",
+        name=NAME,
+        command=_command("daemon run", home),
+        reload=_command("daemon reload", home),
+        environment=f"Environment={_quoted(f'PYTHONPATH={source}')}\n" if source else "",
+        writable=" ".join(writable),
+        private_tmp=_private_tmp(home),
     )
 
 
@@ -130,15 +109,16 @@ def install(
         return
     _require_systemd()
     path = _path()
-    found = None if force else _read(path)
-    if found is not None and not found.ours:
+    found = None if force else _unit_home()
+    if found == "":
         raise Refused(f"{path} was not written by cortex; look at it, and replace it with --force")
-    if found is not None and found.home != str(wanted.root):
-        raise Refused(f"{path} runs the daemon of {found.home}; replace it with --force")
+    if found not in {None, str(wanted.root)}:
+        raise Refused(f"{path} runs the daemon of {found}; replace it with --force")
     # The unit may write there alone, so the folder cannot be made from inside.
     wanted.create()
     try:
-        replace_file(path, make_unit(wanted).text.encode())
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_file(path, make_unit(wanted).encode())
     except OSError as error:
         message = f"cannot write {path}: {error.strerror}; check who owns the folder"
         raise HomeUnwritable(message) from error
@@ -159,13 +139,12 @@ def uninstall(
     if sys.platform == "darwin":
         _uninstall_agent()
         return
-    path = _path()
-    found = _read(path)
+    path, found = _path(), _unit_home()
     if found is None:
         _require_systemd()
         print(f"not installed: there is no {path}")
         return
-    if not found.ours and not force:
+    if not (found or force):
         raise Refused(f"{path} was not written by cortex; remove it with --force")
     try:
         _systemctl(*_DISABLE)
@@ -180,10 +159,10 @@ def uninstall(
 
 def find_installed(home: Home) -> Path | None:
     """Return the unit or the agent of ours that runs a home's daemon; None without one."""
+    path, found = _path(), _unit_home()
     if sys.platform == "darwin":
-        return agent_path() if _agent_home() == str(home.root) else None
-    found = _read(_path())
-    return _path() if found is not None and found.ours and found.home == str(home.root) else None
+        path, found = agent_path(), _agent_home()
+    return path if found == str(home.root) else None
 
 
 @command("daemon unit", "--home ~/memory", "--launchd")
@@ -194,7 +173,7 @@ def show(
 ) -> None:
     """Print the unit that `install` would write; works everywhere."""
     wanted = Home.of(home)
-    print(make_agent(wanted).decode() if launchd else make_unit(wanted).text, end="")
+    print(make_agent(wanted).decode() if launchd else make_unit(wanted), end="")
 
 
 #: What launchd calls the daemon, and its file.
@@ -257,6 +236,7 @@ def _install_agent(home: Home, *, force: bool) -> None:
     if found not in {None, str(home.root)} and not force:
         raise Refused(f"{path} runs the daemon of {found or 'another program'}; replace: --force")
     home.create()
+    path.parent.mkdir(parents=True, exist_ok=True)
     replace_file(path, make_agent(home))
     print(f"wrote {path}")
     print(f"next: launchctl bootstrap gui/{os.getuid()} {path}")
@@ -290,12 +270,14 @@ def _path() -> Path:
     return root / "systemd" / "user" / NAME
 
 
-def _read(path: Path) -> ServiceUnit | None:
-    """Return the unit that is installed."""
+def _unit_home() -> str | None:
+    """Return the home whose daemon our unit runs; "" for a unit of others, None without one."""
     try:
-        return ServiceUnit(path.read_text(encoding="utf-8", errors="replace"))
+        lines = _path().read_text(encoding="utf-8", errors="replace").splitlines()
     except (FileNotFoundError, NotADirectoryError):
         return None
+    named = [line.removeprefix(_HOME) for line in lines if line.startswith(_HOME)]
+    return named[0] if named and lines[0].startswith(MARKER) else ""
 
 
 def _systemctl(*words: str) -> None:

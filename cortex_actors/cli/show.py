@@ -43,7 +43,7 @@ def console() -> Console:
 
 
 @contextmanager
-def progress(*, is_shown: bool, follow: str) -> Iterator[Progress]:
+def progress(*, is_shown: bool, follow: str | None) -> Iterator[Progress]:
     """Have a bar in a terminal while work goes on: of texts done, with a `pace` and seconds.
 
     Ctrl-C ends the watching, not the work; then `follow` is the command that says how far it is.
@@ -64,7 +64,7 @@ def progress(*, is_shown: bool, follow: str) -> Iterator[Progress]:
         with Progress(*columns, console=out, transient=True, disable=is_off) as bar:
             yield bar
     except KeyboardInterrupt:
-        if is_shown:
+        if is_shown and follow:
             print(f"it goes on in the background; how far it is: {follow}")
         raise
 

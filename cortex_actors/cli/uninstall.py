@@ -72,7 +72,7 @@ def uninstall(
         print("stopped the daemon")
     for repository in found.hooks:
         for hook in repository.uninstall():
-            print(f"{hook.change} {hook.path}")
+            print(f"{hook['change']} {hook['path']}")
     apply_changes(found.changes)
     print(f"left: {left}")
     print(f"next: rm -r {place.root}; uv tool uninstall cortex-actors (or: pipx uninstall ...)")

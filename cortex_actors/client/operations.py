@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
-import tempfile
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
@@ -20,6 +18,7 @@ from cortex_actors.client.connection import Answer, Client, find_folder
 from cortex_actors.client.results import Exported, Imported
 from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
+from cortex_actors.home import replace_file
 from cortex_actors.render import memorycore
 
 if TYPE_CHECKING:
@@ -363,16 +362,9 @@ def _write_whole(target: Path, whole: Mapping[str, Any]) -> None:
     if target.is_dir():
         raise BadInput(f"cannot write {target}: it is a folder; name a file in it")
     # What is no character becomes an escape, which is what JSON writes for it.
-    how: dict[str, Any] = {"encoding": "utf-8", "errors": "backslashreplace", "delete": False}
-    how |= {"prefix": f".{target.name}-", "dir": target.parent}
+    text = json.dumps(whole, ensure_ascii=False, indent=1)
     try:
-        with tempfile.NamedTemporaryFile("w", **how) as file, ExitStack() as undone:
-            undone.callback(Path(file.name).unlink)
-            json.dump(whole, file, ensure_ascii=False, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-            Path(file.name).replace(target)
-            undone.pop_all()
+        replace_file(target, text.encode("utf-8", "backslashreplace"))
     except OSError as error:
         message = f"cannot write {target}: {error.strerror}; choose another place with -o"
         raise HomeUnwritable(message) from error

@@ -152,7 +152,7 @@ class TestAsks:
 
     def test_known(self) -> None:
         """The events that the help names are those that there are."""
-        assert fast.AGENTS_HOOKS == tuple(agenthooks.EVENTS)
+        assert fast.ACTIONS[3:] == tuple(agenthooks.EVENTS)
 
 
 class TestNeverFails:

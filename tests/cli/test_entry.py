@@ -149,7 +149,7 @@ class TestErrors:
             (["recall", "x", "--jsn"], 64, "'--json'"),
             (["start", "--timeout", "-1"], 64, "no number of seconds"),
             (["stop", "--timeout", "nan"], 64, "no number of seconds"),
-            (["logs", "--nonsense"], 64, "cortex logs --help"),
+            (["logs", "--nonsense"], 64, "cortex daemon logs --help"),
             (["recall"], 64, "QUESTION"),
             (["publish"], 64, "the following arguments are required: topic"),
             (["publish", "custom:x", "words"], 64, "write key=text, or key:=JSON"),
@@ -215,7 +215,7 @@ class TestHelp:
                 name.split()
                 for name in (
                     "start,stop,restart,reload,status,publish,run,logs,tree,topics,init,projects,remove,"
-                    "scan,insights,recall,demo,actor,actor crash"
+                    "scan,insights,recall,demo,actor crash"
                 ).split(",")
             ),
         ],

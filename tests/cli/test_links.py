@@ -120,7 +120,6 @@ class TestGraph:
     @pytest.mark.parametrize(
         ("words", "code", "said"),
         [
-            (["--dot", "--json"], 64, "choose one of --dot and --json"),
             (["--type", "likes"], 64, "'likes' is not one of"),
         ],
     )

@@ -103,7 +103,6 @@ _SHOWN = {
         "sensory 11, cortex 1",
         "0.250",
         "duplicates 3 pairs",
-        "of 1 memory not written yet · 2 lost · a crash loses those of 5 s · the disk is full",
         "11 memories were not read for 30 days: cortex memory stale",
     ],
     "stale": [

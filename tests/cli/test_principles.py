@@ -140,11 +140,14 @@ class TestAsking:
         [
             ("principles pri_a tabs", "leave out the filters"),
             ("principles pri_a --tag x", "leave out the filters"),
-            ("principles --status live2", "is not one of live, all, active, decaying, pruned"),
+            (
+                "principles --status live2",
+                "is not one of 'live', 'all', 'active', 'decaying', 'pruned'",
+            ),
             ("principles --category rule", "'rule' is not one of 'learning'"),
             ("principles --min-rank 2", "not in the range 0<=x<=1"),
             ("promotion ins_a --reason age", "leave out --project and --reason"),
-            ("promotion --reason luck", "'luck' is not one of ready, not_promoted"),
+            ("promotion --reason luck", "'luck' is not one of 'ready', 'not_promoted'"),
             ("history", "Missing argument"),
         ],
     )

@@ -69,7 +69,7 @@ class TestShow:
         """The unit is printed as it would be written, also where there is no systemd."""
         machine.bin.joinpath("systemctl").unlink()
 
-        assert (0, make_unit(Home.of(machine.home)).text, "") == cortex("show")
+        assert (0, make_unit(Home.of(machine.home)), "") == cortex("show")
         assert not machine.unit.exists()
 
     def test_home(self, machine: Machine, cortex: Run) -> None:
@@ -84,7 +84,7 @@ class TestInstall:
         """The unit and the home are written, nothing is run, and the next command is said."""
         code, out, _ = cortex("install")
 
-        assert (0, make_unit(Home.of(machine.home)).text) == (code, machine.unit.read_text())
+        assert (0, make_unit(Home.of(machine.home))) == (code, machine.unit.read_text())
         assert "systemctl --user enable --now cortex-actors.service" in out
         assert 0o700 == machine.home.stat().st_mode & 0o777
         assert [] == machine.calls()
@@ -118,7 +118,7 @@ class TestInstall:
         assert (77, 0) == (code, forced)
         assert "--force" in err
         assert before.startswith("[Service]")
-        assert machine.unit.read_text() == make_unit(Home.of(machine.home)).text
+        assert machine.unit.read_text() == make_unit(Home.of(machine.home))
 
     def test_another_home(self, machine: Machine, cortex: Run) -> None:
         """A unit for another home is replaced only by force, and the refusal names that home."""

@@ -162,7 +162,7 @@ def test_broken(case: Case, mine: Path, cortex: Run) -> None:
 def test_unit(case: Case, mine: Path, cortex: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """The service goes, where it is this home's; without systemctl as well."""
     monkeypatch.setenv("PATH", "/nowhere")
-    path = put(mine / ".config" / "systemd" / "user" / service.NAME, make_unit(case.home).text)
+    path = put(mine / ".config" / "systemd" / "user" / service.NAME, make_unit(case.home))
     code, out, _ = cortex("uninstall", "--yes")
 
     assert (0, False) == (code, path.exists())

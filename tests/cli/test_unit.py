@@ -61,7 +61,7 @@ def analyze(folder: Path, home: Home, *command: str) -> subprocess.CompletedProc
             pytest.fail("systemd-analyze is missing, and this is CI")
         pytest.skip("systemd-analyze is not on this machine")
     path = folder / units.NAME
-    path.write_text(make_unit(home).text)
+    path.write_text(make_unit(home))
     return subprocess.run(
         [program, "--user", *command, str(path)],
         env={**os.environ, "XDG_RUNTIME_DIR": str(folder)},
@@ -77,7 +77,7 @@ class TestCommand:
     @pytest.mark.parametrize(("name", "verb"), [("ExecStart", "run"), ("ExecReload", "reload")])
     def test_words(self, root: str, name: str, verb: str) -> None:
         """The commands are this interpreter's, for the daemon of that home, whatever its name."""
-        command = words(setting(make_unit(Home(Path(root))).text, name))
+        command = words(setting(make_unit(Home(Path(root))), name))
 
         program = [f":{sys.executable}", "-m", "cortex_actors"]
         assert [*program, "daemon", verb, "--home", root] == command
@@ -85,7 +85,7 @@ class TestCommand:
     def test_checkout(self) -> None:
         """A checkout that is not installed is found by the service, too."""
         root = Path(units.__file__).parents[2]
-        shown = f"PYTHONPATH={root}" in make_unit(Home(Path("/home/me"))).text
+        shown = f"PYTHONPATH={root}" in make_unit(Home(Path("/home/me")))
 
         assert (root / "pyproject.toml").exists() == shown
 
@@ -104,7 +104,7 @@ class TestCommand:
 
     def test_strange_writable(self) -> None:
         """The home may be written, whatever it is called, and so may the user's own files."""
-        text = make_unit(Home(Path(STRANGE))).text
+        text = make_unit(Home(Path(STRANGE)))
 
         assert ["%h", STRANGE] == words(setting(text, "ReadWritePaths"))
 
@@ -114,24 +114,24 @@ class TestPlaces:
         """Where the socket lies in the runtime folder, that may be written as well."""
         home = Home(Path("/home/me") / ("x" * 100), Path("/run/user/1000"))
 
-        assert "%t" == words(setting(make_unit(home).text, "ReadWritePaths"))[-1]
+        assert "%t" == words(setting(make_unit(home), "ReadWritePaths"))[-1]
 
     def test_private_tmp(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Temporary files are private, unless that would hide the home, the socket or Python."""
         monkeypatch.setattr(sys, "executable", "/usr/bin/python3")
         monkeypatch.setattr(units, "__file__", "/usr/lib/python3/cortex_actors/cli/unit.py")
-        private = make_unit(Home(Path("/home/me"))).text
-        long = make_unit(Home(Path("/home/me") / ("x" * 100), None)).text
-        home = make_unit(Home(Path("/tmp/home"))).text
+        private = make_unit(Home(Path("/home/me")))
+        long = make_unit(Home(Path("/home/me") / ("x" * 100), None))
+        home = make_unit(Home(Path("/tmp/home")))
         monkeypatch.setattr(sys, "executable", "/tmp/venv/bin/python")
-        python = make_unit(Home(Path("/home/me"))).text
+        python = make_unit(Home(Path("/home/me")))
 
         assert "yes" == setting(private, "PrivateTmp")
         assert [] == [text for text in (long, home, python) if "\nPrivateTmp" in text]
 
     def test_projects(self) -> None:
         """Nothing keeps the daemon from reading projects in the user's home."""
-        text = make_unit(Home(Path("/home/me"))).text
+        text = make_unit(Home(Path("/home/me")))
 
         assert [] == re.findall(
             r"^(ProtectHome|InaccessiblePaths|TemporaryFileSystem)=", text, re.MULTILINE
@@ -141,16 +141,14 @@ class TestPlaces:
 class TestTimes:
     def test_stop(self) -> None:
         """The daemon's own end comes before systemd's, and both before the watchdog's interval."""
-        text = make_unit(Home(Path("/home/me"))).text
+        text = make_unit(Home(Path("/home/me")))
 
         whole = daemon.WHOLE_STOP + daemon.LINGER
         assert whole < seconds(text, "TimeoutStopSec") < seconds(text, "WatchdogSec")
 
     def test_useless_restarts(self) -> None:
         """It is not started again where the exit code says that this cannot help."""
-        codes = set(
-            setting(make_unit(Home(Path("/home/me"))).text, "RestartPreventExitStatus").split()
-        )
+        codes = set(setting(make_unit(Home(Path("/home/me"))), "RestartPreventExitStatus").split())
         useless = (
             errors.UsageError,
             errors.BadInput,
@@ -162,11 +160,11 @@ class TestTimes:
         )
 
         assert {str(error.exit_code) for error in useless} == codes
-        assert "on-failure" == setting(make_unit(Home(Path("/home/me"))).text, "Restart")
+        assert "on-failure" == setting(make_unit(Home(Path("/home/me"))), "Restart")
 
     def test_settings_that_do_not_start(self) -> None:
         """No setting is used that a user's manager has no right to."""
-        text = make_unit(Home(Path("/home/me"))).text
+        text = make_unit(Home(Path("/home/me")))
 
         assert [] == [name for name in FORBIDDEN if f"\n{name}=" in text]
 

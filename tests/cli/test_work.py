@@ -141,4 +141,4 @@ class TestParameters:
     def test_wrong(self, capsys: pytest.CaptureFixture[str]) -> None:
         """Words that a command does not know are 64."""
         assert 64 == entry.main(["runs", "--limit", "0"])
-        assert "see: cortex runs --help" in capsys.readouterr().err
+        assert "see: cortex debug runs --help" in capsys.readouterr().err

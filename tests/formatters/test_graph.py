@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.render.graph import COLUMNS, LINES, clean, draw_graph, wrap
+from cortex_actors.cli.pipeline.principles import COLUMNS, LINES, clean, draw_graph, wrap
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

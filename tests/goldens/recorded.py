@@ -30,7 +30,6 @@ import click
 from cortex_actors import topics
 from cortex_actors.api.desk import FrontDesk
 from cortex_actors.cli import command_line, fast
-from cortex_actors.cli.command_line import Values
 from cortex_actors.cli.declare import MOVED
 from cortex_actors.client.connection import Client
 from cortex_actors.clock import DAY, SystemClock
@@ -114,31 +113,35 @@ def commands() -> dict[str, Any]:
     """Return every command with its parameters: names, kinds, defaults, and what must be given."""
     context = click.Context(command_line.front(), info_name="cortex")
 
-    def walk(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-        words = [] if "quick" in command.row.get("run", ()) else command.params
-        yield name, sorted(map(_recorded, words), key=lambda row: row["names"])
+    def walk(command: Any, name: str, path: str) -> Iterator[tuple[str, Any]]:
+        row = command_line.table()[path]
+        words = [] if "quick" in row.get("run", ()) else command.params
+        several = {each["name"] for each in row.get("params", ()) if "enum" in each}
+        named = [_recorded(each, is_word=each.name in several) for each in words]
+        yield name, sorted(named, key=lambda row: row["names"])
         for inner in getattr(command, "list_commands", lambda _: ())(context):
-            yield from walk(command.get_command(context, inner), f"{name} {inner}")
+            below = command.get_command(context, inner)
+            yield from walk(below, f"{name} {inner}", f"{path} {inner}".strip())
 
     top = command_line.front()
-    found = dict(walk(top, "cortex"))
-    for old in {*MOVED, *(each.rpartition(" ")[0] for each in MOVED if " " in each)}:
+    found = dict(walk(top, "cortex", ""))
+    for old, new in MOVED.items():
         command: Any = top
-        for word in old.split():
+        for word in new.split():
             command = command.get_command(context, word)
-        found |= walk(command, f"cortex {old}")
+        found |= walk(command, f"cortex {old}", new)
     for quick in ("start", "stop", "restart", "reload", "status", "publish", "hook"):
         found[f"cortex {quick}"] = _quick(quick)
     return dict(sorted(found.items()))
 
 
-def _recorded(each: Any) -> dict[str, Any]:
+def _recorded(each: Any, *, is_word: bool) -> dict[str, Any]:
     """Return one parameter as it was recorded of the library that read words before."""
     kind: Any = each.type
     word = {"text": "str", "integer": "int", "integer range": "int", "boolean": "bool"}
     word |= {"float range": "float", "path": "Path", "choice": "str"}
     shown: Any = word.get(kind.name, kind.name)
-    if isinstance(kind, Values) and kind.enum:
+    if is_word and isinstance(kind, click.Choice):
         shown = [*kind.choices]
     many = getattr(each, "multiple", False) or each.nargs != 1
     default = each.to_info_dict().get("default")

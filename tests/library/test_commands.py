@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from cortex_actors.cli import command_line
+from cortex_actors.cli.declare import find_moved
 from cortex_actors.errors import BadInput, CortexError, NotFound
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ LONG = "A paragraph that says enough to stand alone, because it has more than ei
 
 def said(commands: Commands, *words: str) -> str:
     """Return what a command prints; raises the error that it ends with."""
-    done = CliRunner().invoke(command_line.front(), [*words, "--home", str(commands.home)])
+    words = (*find_moved(words)[2], "--home", str(commands.home))
+    done = CliRunner().invoke(command_line.front(), [*words])
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.stdout

@@ -93,7 +93,7 @@ def manager(cortex: Commands) -> Iterator[Manager]:
 
 def exec_start(home: Home) -> tuple[list[str], dict[str, str]]:
     """Return the unit's command, and what it sets in the environment."""
-    text = make_unit(home).text
+    text = make_unit(home)
     (command,) = re.findall(r"^ExecStart=:(.*)$", text, re.MULTILINE)
     given = re.findall(r"^Environment=(\w+)=(.*)$", text, re.MULTILINE)
     return str(command).split(), dict(given)

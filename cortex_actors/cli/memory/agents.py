@@ -25,16 +25,11 @@ _PRIORITY = Option(ignore_case=True)
 @shows(
     "agents",
     "",
-    "show AZOTH",
-    "summon LUMEN --specialization 'Release notes'",
-    "introduce LUMEN",
-    "export CORTEX_TOKEN=$(cortex agents token LUMEN)",
-    "revoke LUMEN",
     asks="agents.list",
+    also="agents list",
     about="List who remembers and posts here, describe an agent, or give it a token.",
     is_group=True,
 )
-@shows("agents list", "--json")
 def show_list(found: Answer) -> None:
     """Print who remembers and posts here."""
     entries = [_entry(each) for each in found["agents"]]
@@ -256,19 +251,12 @@ def show_left(found: Answer) -> None:
 
 @shows(
     "agents crumb",
-    'leave "Moved the tests to pytest." --unfinished "port the last three"',
-    'leave "Found it." --discovery "sockets stay open" --priority HIGH',
-    asks="crumbs.list",
-    about="Leave a crumb for the next session, and read what was left for this one.",
-    is_group=True,
-    priority=_PRIORITY,
-    is_global=GLOBAL,
-)
-@shows(
-    "agents crumb get",
     "",
     "--agent AZOTH --priority HIGH",
     asks="crumbs.list",
+    also="agents crumb get",
+    about="Leave a crumb for the next session, and read what was left for this one.",
+    is_group=True,
     priority=_PRIORITY,
     is_global=GLOBAL,
 )

@@ -1,4 +1,4 @@
-"""`memory`: what agents remember: look at it, keep it, take it apart, let it go.
+"""`memory`: what agents remember, and documents: look at it, keep it, take it apart, let it go.
 
 `memory`: commands that keep memories: saved, promoted, crystallized, pinned.
 
@@ -7,20 +7,23 @@
 `memory`: commands that look: one memory, lists of them, what was done, what conflicts.
 
 `memory`: commands about health: what lies idle, is said twice, has earned more, or fades.
+
+`memory knowledge`: documents that are read, what they say, and taking them out again.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from pathlib import Path
+from typing import Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
-from cortex_actors.cli.memory.recall import NO_MEMORIES, read_text
+from cortex_actors.cli.memory.recall import NO_MEMORIES, QUESTION, read_text, show_hits
 from cortex_actors.cli.show import counted, joined, shorten, when
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import in_days
-from cortex_actors.errors import BadInput, visible
+from cortex_actors.clock import in_days, iso
+from cortex_actors.errors import BadInput
 
 
 @shows("memory save", "mem_01KATQ8W")
@@ -173,32 +176,22 @@ def show_undone(found: Answer) -> None:
 #: Characters of a memory that a list shows.
 _LISTED = 300
 
-_EVERY = Preset(
-    "--all", "-a", sets=("status", "all"), help="In every state: merged, superseded, archived, too."
-)
-
 
 @shows(
     "memory",
-    "list --layer sensory",
-    "show mem_01KATQ8W",
-    "crystallize mem_01KATQ8W",
-    "split mem_01KATQ8W",
-    "changes",
-    "undo 12",
-    asks="memory.list",
-    about="Look at memories, keep them, take them apart, let them go, and undo that.",
-    is_group=True,
-    every=_EVERY,
-    status=Option(one_of="memory.MemoryStatus"),
-    sort=Option(one_of="insight.MemorySort"),
-)
-@shows(
-    "memory list",
     "",
     "--all --agent VAJRA --since 7d",
     "--pinned --json",
-    every=_EVERY,
+    asks="memory.list",
+    also="memory list",
+    about="Look at memories, keep them, take them apart, let them go, and undo that.",
+    is_group=True,
+    every=Preset(
+        "--all",
+        "-a",
+        sets=("status", "all"),
+        help="In every state: merged, superseded, archived, too.",
+    ),
     status=Option(one_of="memory.MemoryStatus"),
     sort=Option(one_of="insight.MemorySort"),
 )
@@ -323,10 +316,7 @@ def show_health(found: Answer) -> None:
     columns = ("realm", "memories", "layers", "attention", "stale", "to promote")
     show.table("Memories", columns, rows, empty="there are no memories yet")
     twins = found["summary"]["total_duplicates"]
-    show.facts(
-        ("duplicates", "" if twins is None else counted(twins, "pair")),
-        ("accesses", _accesses(found.get("accesses", {}))),
-    )
+    show.facts(("duplicates", "" if twins is None else counted(twins, "pair")))
     show.lines(*found["recommendations"])
 
 
@@ -412,16 +402,93 @@ def _pair(pair: Answer) -> show.ListEntry:
     return show.ListEntry(f"{pair['similarity']:.3f}", texts, about)
 
 
-def _accesses(found: Answer) -> str:
-    """Return how accesses are taken down; nothing where that is not told."""
-    if not found:
-        return ""
-    if "waiting" not in found:
-        return visible(f"not known: {found.get('reason', '')}")
-    lost = found["lost"] + found["unheard"]
-    return joined(
-        f"of {counted(found['waiting'], 'memory', 'memories')} not written yet",
-        f"{lost} lost" if lost else None,
-        f"a crash loses those of {found['window_s']:g} s",
-        found["trouble"] or None,
-    )
+#: Documents that are named of those that failed or in which something was met.
+_NAMED = 20
+
+
+def resolve_path(path: Path) -> str:
+    """Return a path as the daemon finds it, too."""
+    return str(path.expanduser().absolute())
+
+
+def meant(source: str) -> str:
+    """Return which document is meant: a file that lies there by its whole path."""
+    path = Path(source).expanduser()
+    return str(path.resolve()) if path.exists() else source
+
+
+@shows(
+    "memory knowledge ingest",
+    "docs/ --topic handbook",
+    asks="knowledge.ingest",
+    leave_out=("text", "source"),
+    path=Argument(kind="path", required=True, read=resolve_path),
+)
+def show_read(found: Answer) -> None:
+    """Print what became of each document."""
+    counts = joined(*(f"{state} {count:,}" for state, count in sorted(found["counts"].items())))
+    show.lines(f"{counts or 'no document'} in {found['root']}")
+    for each in found["documents"]:
+        show.lines(*_told(each)[:_NAMED])
+    show.lines(*(f"passed over: {each}" for each in found["skipped"]))
+    show.lines(*(f"cannot be read: {folder}" for folder in found["closed"]))
+
+
+@shows(
+    "memory knowledge search",
+    "rollback --topic ops",
+    asks="knowledge.search",
+    query=QUESTION,
+    code=Option("--code/--text"),
+)
+def show_pieces(found: Answer) -> None:
+    """Print the pieces that were found."""
+    show_hits(found, "nothing was found; see what there is with: cortex memory knowledge topics")
+
+
+@shows(
+    "memory knowledge",
+    "",
+    asks="knowledge.topics",
+    also="memory knowledge topics",
+    about="Have documents read, and find what they say.",
+    is_group=True,
+)
+def show_topics(found: Answer) -> None:
+    """Print the topics, with how much each holds."""
+    rows = [
+        (each["topic"], each["documents"], each["pieces"], each["withdrawn"], iso(each["read_at"]))
+        for each in found["topics"]
+    ]
+    title = f"{counted(found['documents'], 'document')}, {counted(found['pieces'], 'piece')}"
+    columns = ("topic", "documents", "pieces", "taken out", "last read")
+    empty = "no document was read yet; read some with: cortex memory knowledge ingest FOLDER"
+    show.table(title, columns, rows, empty=empty)
+
+
+@shows(
+    "memory knowledge remove", "--topic drafts", asks="knowledge.remove", source=Option(read=meant)
+)
+@shows(
+    "memory knowledge restore",
+    "--topic drafts",
+    asks="knowledge.restore",
+    source=Option(read=meant),
+)
+def show_done(found: Answer) -> None:
+    """Print which documents are found no more, or again."""
+    did, name = ("took out", "withdrawn") if "withdrawn" in found else ("brought back", "restored")
+    sources = found[name]
+    print(f"{did} {counted(len(sources), 'document')}")
+    show.lines(*(f"  {each}" for each in sources[:_NAMED]))
+    if len(sources) > _NAMED:
+        print(f"  and {len(sources) - _NAMED:,} more")
+
+
+def _told(document: dict[str, Any]) -> list[str]:
+    """Return what there is to say of one document: why it failed, that it is gone, what it held."""
+    if "error" in document:
+        return [f"failed: {document['error']}"]
+    if document["state"] == "withdrawn":
+        return [f"withdrawn: {document['source']}"]
+    return [f"{document['source']}: {each}" for each in document.get("told", [])]

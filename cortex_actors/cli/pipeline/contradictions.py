@@ -39,9 +39,6 @@ _DECIDERS = {
     "",
     "--project atlas-api --type direct",
     "--between-projects",
-    "show con_5e1f02ab",
-    "resolve con_5e1f02ab --keep a",
-    "dismiss con_5e1f02ab --note 'two different services'",
     asks="contradictions.list",
     about="Show what instruction files say against one another, and decide it.",
     is_group=True,
@@ -345,9 +342,6 @@ def _nothing(status: str, *, narrowed: bool) -> str:
 #: What the daemon says where there are enough pairs, and nothing is better.
 _AS_GOOD = "nothing fits these pairs better"
 
-#: What is shown of a score.
-_SHARES = ("precision", "recall")
-
 
 @shows(
     "contradictions calibrate",
@@ -360,11 +354,10 @@ def show_calibrated(found: Answer, given: Answer) -> None:
     whole, *others = found["suggestions"] or [None]
     enough = [each for each in others if each["better"] or each["reason"] == _AS_GOOD]
     for each in filter(None, (whole, *enough)):
-        name = each["domain"] or "all domains"
         parts = [f"{count:,} {label}" for label, count in each["counts"].items() if count]
         rows = [_row("now", each["now"])]
-        if each["better"]:
-            rows.append(_row("suggested", each["then"]))
+        rows += [_row("suggested", each["then"])] if each["better"] else []
+        name = each["domain"] or "all domains"
         title = f"{name}, pairs decided: {', '.join(parts) or 'none'}"
         columns = ("", "cluster", "judged", "merges", "contradictions", "merged wrongly")
         show.table(title, columns, rows, empty="")
@@ -378,13 +371,11 @@ def show_calibrated(found: Answer, given: Answer) -> None:
 def _row(name: str, figures: Answer) -> tuple[object, ...]:
     """Return a line of figures: precision and recall where there are any."""
     cosines = [f"{figures[each]:.2f}" for each in ("cluster", "judged")]
-    shares = [_both(figures[each]) for each in ("merges", "contradictions")]
+    shares = []
+    for each in ("merges", "contradictions"):
+        both = (figures[each]["precision"], figures[each]["recall"])
+        shares.append(" / ".join("-" if number is None else f"{number:.2f}" for number in both))
     return (name, *cosines, *shares, figures["contradictions_merged"])
-
-
-def _both(score: dict[str, Any]) -> str:
-    """Return precision and recall."""
-    return " / ".join(["-" if score[name] is None else f"{score[name]:.2f}" for name in _SHARES])
 
 
 def _close(found: Answer, *, write: bool) -> None:

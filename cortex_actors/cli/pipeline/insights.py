@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
-from cortex_actors.cli.pipeline.principles import ORDERS, check_line, is_narrow
+from cortex_actors.cli.pipeline.principles import ORDERS, format_checks, is_narrow
 from cortex_actors.cli.show import brief, counted, cut, joined, shorten, standing, when
 from cortex_actors.client.connection import Answer
 
@@ -161,13 +161,11 @@ def show_insights(found: Answer, given: Answer) -> None:
             show.title(line)
         print()
         show.facts(*_facts(found))
-        earned = found["promotion"]["checks"]
-        checks = [(each["need"].replace("_", " "), check_line(each)) for each in earned]
         show.sections(
             (f"Why {found['category']}", _category(found)),
             ("Why so sure", _confidence(found)),
             (f"Why {found['status']}", _status(found)),
-            ("On the way to a principle", checks),
+            ("On the way to a principle", format_checks(found["promotion"])),
         )
 
 

@@ -1,6 +1,8 @@
 """`principles`: what was distilled, in which order, and what the rank of one is made of.
 
-`principles links`: how principles are related, as text or for Graphviz.
+`principles links`: how principles are related, as text or for Graphviz: a graph in DOT, boxes of
+text and their links. Texts come from files of other people. What is drawn of them is plain: one
+line without anything that could hide, turn around or end what is around it, and escaped for DOT.
 
 How the checks of a promotion are shown: what there is, what is asked for, and the gap.
 
@@ -11,7 +13,10 @@ How the checks of a promotion are shown: what there is, what is asked for, and t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import textwrap
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, Preset, shows
@@ -202,26 +207,33 @@ _NEEDS = {
     "not_wary": "suspicious",
 }
 
-#: The unit of a check that has one.
-_UNITS = {"age": " days"}
-
 #: What a check asks for that nothing may speak against.
 _NO = "no"
 
 
 def check_line(check: Answer) -> str:
     """Return one check as a line: `0.57 of 0.70, 0.13 to go`."""
-    mark = "ok" if check["met"] else "--"
-    actual, required = _number(check["actual"]), _number(check["required"])
+    required, line = check["required"], f"{'ok' if check['met'] else '--'}  {_measure(check)}"
     if check.get("waived"):
-        return f"{mark}  {actual}, and a person has approved it"
+        return f"ok  {_number(check['actual'])}, and a person has approved it"
+    if check["met"] or required == _NO:
+        return line
     if isinstance(check["actual"], str):
-        enough = check["met"] or required == _NO
-        return f"{mark}  {actual}" if enough else f"{mark}  {actual}, must be {required}"
-    if check["required"] == 0:
-        return f"{mark}  {actual}" if check["met"] else f"{mark}  {actual}, must be none"
-    line = f"{mark}  {actual} of {required}{_UNITS.get(check['need'], '')}"
-    return line if check["met"] else f"{line}, {_number(check['gap'])} to go"
+        return f"{line}, must be {required}"
+    return f"{line}, {_number(check['gap'])} to go" if required else f"{line}, must be none"
+
+
+def _measure(check: Answer) -> str:
+    """Return what a check found, and of how much where that is a number."""
+    actual, required = check["actual"], check["required"]
+    if isinstance(actual, str) or not required:
+        return _number(actual)
+    return f"{_number(actual)} of {_number(required)}{' days' * (check['need'] == 'age')}"
+
+
+def format_checks(found: Answer) -> list[tuple[str, str]]:
+    """Return the checks of a promotion: what each is called, and its line."""
+    return [(need(each["need"]), check_line(each)) for each in found["checks"]]
 
 
 def need(name: str) -> str:
@@ -240,10 +252,8 @@ def format_gap(check: Answer) -> str:
         return f"is {check['actual']}"
     if is_trouble(check):
         return str(check["actual"])
-    if check["gap"] is None or check["required"] == 0:
-        return f"{need(check['need'])}: {_number(check['actual'])}"
-    unit = _UNITS.get(check["need"], "")
-    return f"{need(check['need'])} {_number(check['actual'])} of {_number(check['required'])}{unit}"
+    mark = "" if check["gap"] and check["required"] else ":"
+    return f"{need(check['need'])}{mark} {_measure(check)}"
 
 
 def _number(value: object) -> str:
@@ -253,13 +263,11 @@ def _number(value: object) -> str:
     return f"{value:.2f}" if 0 < abs(value) < 1 else f"{value:.1f}".removesuffix(".0")
 
 
-#: What a link is called in a sentence, from its source and from its target, where that differs
-#: from its type.
-_SAID = {
-    "generalizes": ("generalizes", "specializes"),
-    "specializes": ("specializes", "generalizes"),
-    "depends_on": ("depends on", "is needed by"),
-    "related": ("is related to", "is related to"),
+#: What a link is called from its target, where that differs from its type.
+_BACK = {
+    "generalizes": "specializes",
+    "specializes": "generalizes",
+    "depends_on": "is needed by",
 }
 
 #: Who says so, where it was not the rules.
@@ -274,9 +282,6 @@ _NO_LINK = "no such link is known; leave out a filter, or see: cortex principles
 _NO_LINKS = "no principles are linked yet; they are when there are some: cortex principles"
 _ALONE = "it is linked with no other principle"
 
-#: Characters of a principle in a list, and of one that it is linked with.
-_TEXT, _OTHER = 200, 120
-
 
 @shows(
     "principles links",
@@ -287,14 +292,11 @@ _TEXT, _OTHER = 200, 120
     principle=Argument(metavar="[ID]"),
     status=Option(words=_STATES, one_of="principle.PrincipleStatus"),
     limit=Option(max=500, help="How many principles at most."),
-    as_dot=Preset("--dot", help="Print the graph for Graphviz.", not_json=True),
+    as_dot=Preset("--dot", help="Print the graph for Graphviz."),
 )
 def show_links(found: Answer, given: Answer) -> None:
     """Print principles with their links, each link once, under the end that ranks higher."""
     if given["as_dot"]:
-        # For this alone: the domain is not loaded for a list.
-        from cortex_actors.render.graph import draw_graph  # noqa: PLC0415
-
         print(draw_graph(found), end="")
         return
     texts = {each["id"]: each for each in found["principles"]}
@@ -311,26 +313,21 @@ def show_links(found: Answer, given: Answer) -> None:
     entries = []
     for name, each in texts.items():
         if (lines := told[name]) and asked in {None, name}:
-            text = shorten(each["content"], _TEXT)
-            entries.append(show.ListEntry(f"{each['rank']:.2f}", text, [_about(each), *lines]))
+            status = None if each["status"] == "active" else each["status"]
+            kind, domains = each["category"].replace("_", " "), ", ".join(each["domains"])
+            about = joined(kind, domains, status, brief(each["id"]))
+            text = shorten(each["content"], 200)
+            entries.append(show.ListEntry(f"{each['rank']:.2f}", text, [about, *lines]))
     title = f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}"
     empty = _NO_LINK if is_narrow(given) else _ALONE if asked else _NO_LINKS
     show.blocks(title, entries, empty=empty)
 
 
-def _about(each: Answer) -> str:
-    """Return what else is known of a principle."""
-    status = "" if each["status"] == "active" else each["status"]
-    facts = [each["category"].replace("_", " "), ", ".join(each["domains"]), status]
-    return joined(*facts, brief(each["id"]))
-
-
 def _sentence(link: Answer, first: str, other: Answer) -> str:
     """Return a link as a sentence whose subject is one of its ends."""
-    kind = link["type"]
-    said = _SAID.get(kind, (kind, kind))[link["source_id"] != first]
-    text = shorten(other["content"], _OTHER)
-    return f"{said} ({link['strength']:.2f}): {brief(other['id'])} {text}"
+    kind = str(link["type"]).replace("_", " ")
+    said = kind if link["source_id"] == first else _BACK.get(link["type"], kind)
+    return f"{said} ({link['strength']:.2f}): {brief(other['id'])} {shorten(other['content'], 120)}"
 
 
 def _entry(each: Answer) -> show.ListEntry:
@@ -360,14 +357,6 @@ def _verdict(found: Answer) -> str:
         return f"a person has to look at it: cortex review show {brief(found['id'])}"
     nearest = f"; nearest is {need(found['nearest'])}" if found["nearest"] else ""
     return f"{len(missing)} of {len(found['checks'])} are missing{nearest}"
-
-
-def _open(found: Answer) -> None:
-    """Print an insight with every check."""
-    show.title(cut(found["content"]))
-    print()
-    show.facts(*((need(each["need"]), check_line(each)) for each in found["checks"]))
-    print()
 
 
 #: What each reason means, where it is said of many.
@@ -429,7 +418,10 @@ def show_promotion(found: Answer, given: Answer) -> None:
 
 def _show_what_if(found: Answer) -> None:
     """Print what an insight has and lacks, and what its promotion would do now."""
-    _open(found)
+    show.title(cut(found["content"]))
+    print()
+    show.facts(*format_checks(found))
+    print()
     out = show.console()
     if found["would"] != "already_promoted":
         out.print(_verdict(found))
@@ -469,3 +461,89 @@ def _would(found: Answer) -> str:
     if would == "would_dedup_exact":
         return f"it would only add to {name}, which says it word for word"
     return f"it would only add to {name}, which says the same: {found['reason']}"
+
+
+#: Letters of a line of text in a box, and lines of one box; what is longer is cut.
+COLUMNS, LINES = 28, 3
+
+#: Types that say which end is which.
+DIRECTED: Final = frozenset({"generalizes", "depends_on"})
+
+
+def clean(text: str) -> str:
+    """Return a text as one line of letters and signs: nothing that is hidden, moves or turns."""
+    spaced = "".join(" " if unicodedata.category(each)[0] in "ZC" else each for each in text)
+    return " ".join(spaced.split())
+
+
+def wrap(text: str) -> list[str]:
+    """Return a text in lines of a box; the last may be cut, and says so."""
+    return textwrap.wrap(clean(text), COLUMNS, max_lines=LINES, placeholder="…")
+
+
+#: Type of a link -> how its line is drawn.
+_LINES: Final = {
+    "reinforces": 'color="#1a7f37", penwidth=2',
+    "generalizes": 'color="#0969da"',
+    "contradicts": 'color="#cf222e", style=dashed, penwidth=2',
+    "depends_on": 'color="#9a6700"',
+    "related": 'color="#8c959f"',
+}
+
+_HEAD = (
+    "digraph principles {",
+    "  graph [overlap=false, splines=true, pad=0.3];",
+    '  node [shape=box, style=rounded, fontname="sans-serif", fontsize=11];',
+    '  edge [fontname="sans-serif", fontsize=9];',
+)
+
+
+def draw_graph(found: Mapping[str, Any]) -> str:
+    """Return what `principles.links` answers as a graph in DOT, each link told one way.
+
+    One line for each box and each link; links of other ends are left out. The same for the same.
+    """
+    known = {each["id"] for each in found["principles"]}
+    links = [
+        _general(each) for each in found["links"] if {each["source_id"], each["target_id"]} <= known
+    ]
+    links.sort(key=lambda e: (*sorted((e["source_id"], e["target_id"])), e["type"], e["source_id"]))
+    boxes = [_box(each, asked=found["principle"]) for each in found["principles"]]
+    return "\n".join([*_HEAD, *boxes, *map(_link, links), "}", ""])
+
+
+def _general(link: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a link from the other end where it says which one is special."""
+    if link["type"] != "specializes":
+        return link
+    ends = {"source_id": link["target_id"], "target_id": link["source_id"]}
+    return {**link, **ends, "type": "generalizes"}
+
+
+def _box(principle: Mapping[str, Any], *, asked: str | None) -> str:
+    """Return the line of a principle: its text, its rank and its category."""
+    about = f"{principle['rank']:.2f} · {principle['category'].replace('_', ' ')}"
+    text = r"\n".join(map(_escaped, [*wrap(principle["content"]), about]))
+    bold = ", penwidth=2" if principle["id"] == asked else ""
+    return f'  {_quoted(principle["id"])} [label="{text}"{bold}];'
+
+
+def _link(link: Mapping[str, Any]) -> str:
+    """Return the line of a link; what has no direction gets no arrow."""
+    kind = link["type"]
+    arrow = "" if kind in DIRECTED else ", dir=none"
+    return (
+        f"  {_quoted(link['source_id'])} -> {_quoted(link['target_id'])}"
+        f' [label="{kind.replace("_", " ")}", tooltip={_quoted(link["reason"])},'
+        f" {_LINES[kind]}{arrow}];"
+    )
+
+
+def _quoted(text: str) -> str:
+    """Return a text as a string of DOT."""
+    return f'"{_escaped(text)}"'
+
+
+def _escaped(text: str) -> str:
+    r"""Return a text so that neither a quote ends it nor a backslash means something."""
+    return clean(text).replace("\\", "\\\\").replace('"', '\\"')

@@ -36,14 +36,15 @@ STUCK = 150
 _BARS = {"files": "reading files", "texts": "embedding texts"}
 
 
-def watch(client: Client, *, is_shown: bool) -> float:
+def watch(client: Client, *, is_shown: bool, follow: str | None = "cortex status") -> float:
     """Return once nothing is left to read or to embed, and how many seconds that took.
 
-    So it does when nothing moves for half a minute. Ctrl-C ends the watching, not the work.
+    So it does when nothing moves for half a minute. Ctrl-C ends the watching, not the work, which
+    can be followed by a command.
     """
     clock = SystemClock()
     begun = clock.monotonic()
-    with show.progress(is_shown=is_shown, follow="cortex status") as bar:
+    with show.progress(is_shown=is_shown, follow=follow) as bar:
         tasks = {key: bar.add_task(name, total=0, pace="") for key, name in _BARS.items()}
         still, same = 0, 0
         before: Answer = {}
@@ -217,9 +218,6 @@ def _watched(client: Client, *, wait: bool | None, as_json: bool) -> float | Non
     "projects",
     "",
     "--json",
-    "scan atlas-api",
-    "auto atlas-api on",
-    "remove ~/code/atlas-api",
     asks="projects.list",
     about="List the projects that are followed; scan, change or leave one.",
     is_group=True,

@@ -133,7 +133,7 @@ def resolve(
     found = ask(dry_run=dry_run, text_only=stdout, approve=accepted)
     if not as_json and (stdout or not all(each["path"] for each in found["files"])):
         return _text(found)
-    show.json(found) if as_json else _show(found, dry_run=dry_run)
+    show.json(found) if as_json else show_files(found, dry_run=dry_run)
     states = {each["state"] for each in found["files"]}
     return 0 if not states & _NOT_DONE and (states or not found["left"]) else Refused.exit_code
 
@@ -179,7 +179,7 @@ def _accepted(found: Answer, *, yes: bool) -> list[str]:
     """Return the principles that a person approves with a diff; raises `Refused` for no."""
     asked = list_unapproved(found)
     if asked and not yes:
-        _show(found, dry_run=True)
+        show_files(found, dry_run=True)
         import click  # noqa: PLC0415 - only to ask
 
         if not click.confirm(f"Approve {counted(len(asked), 'note')} and write?"):
@@ -219,7 +219,7 @@ def _undone(client: Client, where: str | None, *, as_json: bool) -> int:
     return 0
 
 
-def _show(found: Answer, *, dry_run: bool) -> None:
+def show_files(found: Answer, *, dry_run: bool) -> None:
     """Print what came of each file; a diff that is that of a file before it is named alone."""
     shown: dict[str, str] = {}
     for each in found["files"]:

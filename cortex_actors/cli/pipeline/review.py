@@ -12,7 +12,7 @@ from pathlib import Path
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
-from cortex_actors.cli.pipeline.principles import check_line, need
+from cortex_actors.cli.pipeline.principles import format_checks, need
 from cortex_actors.cli.pipeline.projects import resolve_word
 from cortex_actors.cli.show import brief, counted, joined, said_in, shorten, standing, when
 from cortex_actors.client.connection import Answer, Client
@@ -50,16 +50,13 @@ _STATE = Option(words=("waiting", "approved", "rejected"))
 @shows(
     "review",
     "",
-    "list --status rejected",
-    "show ins_4f0c9b21",
-    "approve pri_4f0c9b21",
-    "reject ins_4f0c9b21 --note 'only true of one service'",
+    "--status rejected",
     asks="review.list",
+    also="review list",
     about="Look at what waits for a person; let it be used, promoted and written, or not.",
     is_group=True,
     status=_STATE,
 )
-@shows("review list", "", "--status approved --json", status=_STATE)
 def show_reviews(found: Answer, given: Answer) -> None:
     """Print a list of texts, and what to do with it."""
     entries, status = [_entry(each) for each in found["reviews"]], given["status"]
@@ -156,7 +153,7 @@ def show_review(found: Answer) -> None:
         ("nearly the same", "\n".join(_others(found))),
     )
     print()
-    show.facts(*((need(each["need"]), check_line(each)) for each in found["promotion"]["checks"]))
+    show.facts(*format_checks(found["promotion"]))
     for each in found.get("files", ()):
         print(f"\nif you approve it, {each['path']}:")
         show.diff(each["diff"])

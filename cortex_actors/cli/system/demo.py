@@ -1,12 +1,9 @@
 """`demo`: the whole way from instruction files to an answer, and back into a file.
 
 It copies sample projects to a folder that is gone afterwards, starts a daemon of its own, follows
-the projects until everything is read, embedded and indexed, asks a question, and brings what
-projects agree on to one that lacks it. Neither the user's home nor the samples are touched.
-
-The way down in the demonstration: what projects agree on, and a project that receives it.
-
-What agents remember, as the demonstration shows it: one fact, a contradiction, a secret kept.
+the projects until everything is read, embedded and indexed, asks a question, has two agents
+remember something, and brings what projects agree on to one that lacks it. Neither the user's home
+nor the samples are touched. Answers are printed as the commands that it names print them.
 """
 
 from __future__ import annotations
@@ -22,85 +19,19 @@ from typing import Annotated
 
 from cortex_actors.cli import lifecycle, show
 from cortex_actors.cli.declare import JsonOption, Option, command
-from cortex_actors.cli.memory.recall import show_hits
-from cortex_actors.cli.pipeline.resolve import show_proposed
-from cortex_actors.cli.show import brief, counted, shorten, standing
+from cortex_actors.cli.memory.recall import show_hits, show_saved
+from cortex_actors.cli.pipeline.projects import watch
+from cortex_actors.cli.pipeline.resolve import show_files
+from cortex_actors.cli.pipeline.review import show_reviews
+from cortex_actors.cli.show import brief, shorten
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import Clock, SystemClock
-from cortex_actors.errors import CortexError, DaemonDown, DeadlineExceeded, NotFound, visible
+from cortex_actors.errors import CortexError, DaemonDown, NotFound, visible
 from cortex_actors.home import Home
 from cortex_actors.process.logfile import Filter, line, record_of
 from cortex_actors.process.logs import tail
 
-#: Principles that are shown, and that are asked for: of each it is to be known who says it.
-SHOWN, ASKED = 5, 500
-
-#: What a file's answer says when something was written into it.
-WRITTEN = "written"
-
-
-def brought(client: Client, folders: Sequence[Path], *, settle: Callable[[], object]) -> Answer:
-    """Approve what is offered and bring it to the project that lacks most; return what was seen.
-
-    As a person does it who reads each offer: every one is looked at with its diff, approved, and
-    written into the files of that project. `settle` returns when nothing is left to do.
-    """
-    listed = client.call("reviews", limit=ASKED)["reviews"]
-    names = [each["id"] for each in listed if each["asks"] == "promotion"]
-    offers = [client.call("review", insight=name) for name in names]
-    for name in names:
-        client.call("approve", insight=name)
-    settle()
-    found = client.call("principles", limit=ASKED)
-    own = {each["id"]: set(each["projects"]) for each in found["principles"]}
-    found["principles"] = found["principles"][:SHOWN]
-    seen: Answer = {"offers": offers, "principles": found}
-    shown = {each: client.call("resolve", path=str(each), dry_run=True) for each in folders}
-
-    def lacking(folder: Path) -> int:
-        # What a project would receive and says in none of its files itself.
-        given = {one["id"] for each in shown[folder]["files"] for one in each["bullets"]}
-        return sum(folder.name not in own.get(name, ()) for name in given)
-
-    most = max(folders, key=lacking)
-    if not lacking(most):
-        return {**seen, "project": None, "shown": [], "files": [], "left": []}
-    done = client.call("resolve", path=str(most))
-    project = {"name": most.name, "root": str(most)}
-    files = {"shown": shown[most]["files"], "files": done["files"], "left": done["left"]}
-    return {**seen, "project": project, **files}
-
-
-def show_agreed(found: Answer) -> None:
-    """Print the offers, their approval, and what was written into the files of one project."""
-    offers = found["offers"]
-    print("$ cortex review\n")
-    blocks = []
-    for number, each in enumerate(offers, start=1):
-        others = [place for other in each["others"] for place in other["sources"]]
-        about = [each["because"], *standing([*each["sources"], *others])]
-        blocks.append(show.ListEntry(f"{number}.", shorten(each["content"]), about))
-    title = f"What projects agree on ({counted(len(offers), 'offer')})"
-    show.blocks(title, blocks, empty="no two projects agree on anything yet")
-    print()
-    for each in offers:
-        show.lines(f"$ cortex review approve {brief(each['id'])}")
-    files = [each for each in found["files"] if each["state"] == WRITTEN]
-    if not files:
-        print("\nno project lacks anything that others agree on")
-        return
-    shown = {each["path"]: each for each in found["shown"]}
-    print(f"\n$ cortex resolve {found['project']['name']}\n")
-    seen: set[str] = set()
-    for each in files:
-        # A file whose notes were all in a diff above adds nothing to what a person decides by.
-        notes = {bullet["id"] for bullet in shown[each["path"]]["bullets"]}
-        if notes - seen:
-            show_proposed(shown[each["path"]])
-        seen |= notes
-    names = [each["path"].removeprefix(f"{found['project']['root']}/") for each in files]
-    print(f"wrote {', '.join(names)}")
-
+#: Offers and principles that are asked for, and principles that are shown.
+ASKED, SHOWN = 500, 5
 
 #: Who says what, in this order: a fact, the same in other words, the contrary, and another's.
 SAID = (
@@ -128,13 +59,10 @@ def remember_and_ask(client: Client) -> Answer:
 
 def show_remembered(found: Answer) -> None:
     """Print what became of what was said, what each agent finds, and that nothing is left."""
-    rows = []
+    show.title("What agents remember")
     for told in found["told"]:
-        what = {"existing": "known already", "merged": f"one with {len(told['merged'])} other"}
-        against = [f"; contradicts: {each['reason']}" for each in told["conflicts"][:1]]
-        became = "".join([what.get(told["state"], "kept"), *against])
-        rows.append((told["agent"], shorten(told["said"]), became))
-    show.table("What agents remember", ("agent", "says", "becomes"), rows, empty="nothing")
+        print(f'\n$ cortex remember "{told["said"]}" --agent {told["agent"]}')
+        show_saved(told)
     print(f"\n$ cortex memory search {MINDS_QUESTION}\n")
     for agent, hits in found["asked"].items():
         texts = "; ".join(str(hit["text"]) for hit in hits)
@@ -143,14 +71,62 @@ def show_remembered(found: Answer) -> None:
     print(f"\n$ cortex doctor --round-trip\n\n  {trip['state']} in {trip['took_ms']:.0f} ms")
 
 
+def approve_and_resolve(
+    client: Client, folders: Sequence[Path], *, settle: Callable[[], object]
+) -> Answer:
+    """Approve what is offered and bring it to the project that lacks most; return what was seen.
+
+    As a person does it who reads each offer: every one is looked at with its diff, approved, and
+    written into the files of that project. `settle` returns when nothing is left to do.
+    """
+    waiting = client.call("reviews", limit=ASKED)
+    names = [each["id"] for each in waiting["reviews"] if each["asks"] == "promotion"]
+    offers = [client.call("review", insight=name) for name in names]
+    for name in names:
+        client.call("approve", insight=name)
+    settle()
+    found = client.call("principles", limit=ASKED)
+    own = {each["id"]: set(each["projects"]) for each in found["principles"]}
+    found["principles"] = found["principles"][:SHOWN]
+    shown = {
+        each: client.call("resolve", path=str(each), dry_run=True)["files"] for each in folders
+    }
+
+    def lacking(folder: Path) -> int:
+        # What a project would receive and says in none of its files itself.
+        given = {one["id"] for each in shown[folder] for one in each["bullets"]}
+        return sum(folder.name not in own.get(name, ()) for name in given)
+
+    seen: Answer = {"waiting": waiting, "offers": offers, "principles": found, "project": None}
+    most = max(folders, key=lacking)
+    if not lacking(most):
+        return {**seen, "shown": [], "files": [], "left": []}
+    done = client.call("resolve", path=str(most))
+    seen["project"] = {"name": most.name, "root": str(most)}
+    return {**seen, "shown": shown[most], "files": done["files"], "left": done["left"]}
+
+
+def show_agreed(found: Answer) -> None:
+    """Print the offers, their approval, and what was written into the files of one project."""
+    show.title("What projects agree on")
+    print("\n$ cortex review\n")
+    show_reviews(found["waiting"], {"status": "waiting", "project": None})
+    print()
+    for each in found["offers"]:
+        show.lines(f"$ cortex review approve {brief(each['id'])}")
+    if not (project := found["project"]):
+        print("\nno project lacks anything that others agree on")
+        return
+    print(f"\n$ cortex resolve {project['name']}\n")
+    show_files({"files": found["shown"], "left": []}, dry_run=True)
+    show_files(found, dry_run=False)
+
+
 #: What is asked at the end; the sample projects answer it, and do not agree.
 QUESTION = "Which port does the test database use?"
 
-#: Seconds until everything must be settled, and between two looks.
-LIMIT, LOOK = 120.0, 0.25
-
-#: Looks in a row that must find nothing waiting: an event may just be on its way.
-LOOKS = 2
+#: Seconds that its daemon may take to start.
+START_TIMEOUT = 60.0
 
 #: Warnings and errors of its log that are printed when it fails.
 WARNINGS = 20
@@ -175,14 +151,14 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Show everything on sample projects, with a daemon of its own that is removed afterwards."""
-    clock, projects = SystemClock(), _projects(source)
+    projects = _projects(source)
 
     def say(text: str) -> None:
         print(visible(text), file=sys.stderr if as_json else sys.stdout, flush=True)
 
     try:
         with _stage(projects, say) as (home, folders), _daemon(home, say):
-            found = _learnt(Client(home), folders, clock=clock, say=say)
+            found = _learn(Client(home), folders, is_shown=not as_json, say=say)
             (show.json if as_json else _show)(found)
             if not found["recall"]["hits"]:
                 raise NotFound(f"nothing answers {QUESTION!r}")
@@ -230,7 +206,7 @@ def _stage(projects: list[Path], say: Say) -> Iterator[tuple[Home, list[Path]]]:
 @contextmanager
 def _daemon(home: Home, say: Say) -> Iterator[None]:
     """Run a daemon for the home, and stop it at the end."""
-    child, took = lifecycle.launch(home, timeout=LIMIT / 2)
+    child, took = lifecycle.launch(home, timeout=START_TIMEOUT)
     try:
         say(f"started a daemon, pid {child.pid}, in {took:.2f} s")
         yield
@@ -239,14 +215,20 @@ def _daemon(home: Home, say: Say) -> Iterator[None]:
         say("stopped the daemon" + (f" in {ended.took:.2f} s" if ended is not None else ""))
 
 
-def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> Answer:
+def _learn(client: Client, folders: list[Path], *, is_shown: bool, say: Say) -> Answer:
     """Follow the projects, wait until they are read, ask, and return all that was seen."""
-    begun = clock.monotonic()
-    added = [client.call("add_project", path=str(folder)) for folder in folders]
-    say(f"following {len(added)} projects")
-    status = _settled(client, clock=clock, say=say)
-    took = clock.monotonic() - begun
-    say(f"read, embedded and indexed in {took:.2f} s")
+
+    def settle() -> float:
+        return watch(client, is_shown=is_shown, follow=None)
+
+    for folder in folders:
+        client.call("add_project", path=str(folder))
+    say(f"following {len(folders)} projects")
+    took = settle()
+    status = client.call("status")
+    if status["model"]["state"] == "missing":
+        raise CortexError(f"the model is missing: {status['model']['reason']}")
+    say(f"read and embedded in {took:.2f} s")
     known = client.call("projects")["projects"]
     for project in known:
         project["learnt"] = client.call("insights", project=project["id"], limit=3)
@@ -257,30 +239,8 @@ def _learnt(client: Client, folders: list[Path], *, clock: Clock, say: Say) -> A
         "settled_s": round(took, 3),
         "recall": client.call("recall", query=QUESTION, limit=3),
         "remembered": remember_and_ask(client),
-        "agreed": brought(client, folders, settle=lambda: _settled(client, clock=clock, say=say)),
+        "agreed": approve_and_resolve(client, folders, settle=settle),
     }
-
-
-def _settled(client: Client, *, clock: Clock, say: Say) -> Answer:
-    """Wait until nothing waits, telling what changes; return the last status."""
-    until, quiet, said = clock.monotonic() + LIMIT, 0, ""
-    while quiet < LOOKS:
-        status = client.call("status")
-        if status["model"]["state"] == "missing":
-            raise CortexError(f"the model is missing: {status['model']['reason']}")
-        # Numbers are absent while the ledger restarts: then it is not settled.
-        numbers = [status.get(name, 1) for name in ("waiting", "unembedded", "unindexed")]
-        quiet = 0 if any(numbers) else quiet + 1
-        form = "{} events to handle, {} insights to embed, {} rows to index"
-        shown = form.format(*numbers)
-        if shown != said:
-            say(f"  {status.get('insights', 0)} insights, {shown}")
-            said = shown
-        if clock.monotonic() > until:
-            state = status["model"]["state"]
-            raise DeadlineExceeded(f"it was not settled after {LIMIT:g} s: {shown}; model {state}")
-        lifecycle.pause(LOOK)
-    return status
 
 
 def _show(found: Answer) -> None:
@@ -288,8 +248,12 @@ def _show(found: Answer) -> None:
     print("\nThe tree:\n")
     print("\n".join(visible(text) for text in found["tree"].splitlines()))
     print()
-    rows = [_row(project) for project in found["projects"]]
-    columns = ("project", "files", "insights", "the surest", "read in")
+    rows = []
+    for project in found["projects"]:
+        known = project["learnt"]
+        surest = "\n".join(shorten(each["content"]) for each in known["insights"])
+        rows.append((project["name"], project["files"], known["total"], surest))
+    columns = ("project", "files", "insights", "the surest")
     show.table("What was learnt", columns, rows, empty="nothing was learnt")
     print(f"\n$ cortex recall {QUESTION}\n")
     show_hits(found["recall"])
@@ -309,17 +273,6 @@ def _show(found: Answer) -> None:
     ]
     print()
     show.table("Summary", ("what", "how much"), summary, empty="")
-
-
-def _row(project: Answer) -> tuple[object, ...]:
-    """Return a project's line in the table, with what is surest of it."""
-    learnt = project["learnt"]
-    text, read = "nothing", ""
-    for best in learnt["insights"][:1]:
-        text, folder = shorten(best["content"]), f"{Path(project['root']).parent}/"
-        places = standing(best["sources"], most=len(best["sources"]))
-        read = "\n".join(place.removeprefix(folder) for place in places)
-    return (project["name"], project["files"], learnt["total"], text, read)
 
 
 def _follow(home: Home, say: Say) -> None:

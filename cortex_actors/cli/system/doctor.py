@@ -58,7 +58,8 @@ def show_checkup(found: Answer) -> None:
         return
     title = f"Checked in {found['took_s']:.1f} s{'' if found['online'] else ', without a daemon'}"
     columns = ("check", "severity", "found", "mend")
-    show.table(title, columns, _rows(found["checks"]), empty="nothing was looked at")
+    rows = [[each[name] for name in columns] for each in found["checks"]]
+    show.table(title, columns, rows, empty="nothing was looked at")
     for each in found["repaired"]:
         print(f"repaired: {each['did']}")
     print(_sentence(found))
@@ -108,18 +109,6 @@ def doctor(client: Client, *, repair: bool, thorough: bool, round_trip: bool) ->
         from cortex_actors.doctor import doctor as house_call  # noqa: PLC0415
 
         return asyncio.run(house_call.visit(home, SystemClock(), repair=repair, thorough=thorough))
-
-
-def _rows(checks: Sequence[dict[str, Any]]) -> list[tuple[object, ...]]:
-    """Return the table's rows: a check's name once for people, in each row for grep."""
-    watched = sys.stdout.isatty()
-    rows: list[tuple[object, ...]] = []
-    last = ""
-    for each in checks:
-        name = "" if watched and each["check"] == last else each["check"]
-        rows.append((name, each["severity"], each["found"], each["mend"]))
-        last = each["check"]
-    return rows
 
 
 def _sentence(found: dict[str, Any]) -> str:

@@ -41,12 +41,9 @@ def follow_log(home: Home, wanted: Filter, *, last: int | None) -> Iterator[LogE
     answers and when one is killed, and `DeadlineExceeded`; both name the record to go on after.
     """
     seen = last_number(home.logs / "cortex.ndjson")
-    asked = {name: getattr(wanted, name) for name in ASKED}
-    client = Client(home)
-    client.pid()
+    Client(home).pid()
     try:
-        for params in client.stream("logs", follow=True, last=last, **asked):
-            record = record_of(params)
+        for record in _stream(home, wanted, last=last, follow=True):
             # One that says how many are missing has no number.
             seen = record.seq or seen
             yield record
@@ -56,6 +53,12 @@ def follow_log(home: Home, wanted: Filter, *, last: int | None) -> Iterator[LogE
             what = f"the daemon for {home.root} ended without a word while its log was followed"
         message = f"{what}; go on with: cortex logs -f --since {seen}"
         raise type(error)(message) from error
+
+
+def _stream(home: Home, wanted: Filter, *, last: int | None, follow: bool) -> Iterator[LogEntry]:
+    """Return records as the daemon gives them."""
+    asked = {name: getattr(wanted, name) for name in ASKED}
+    return map(record_of, Client(home).stream("logs", last=last, follow=follow, **asked))
 
 
 #: Records that are shown, unless asked otherwise.
@@ -132,10 +135,10 @@ def _records(home: Home, wanted: Filter, *, count: int | None) -> list[LogEntry]
     """
     path = home.logs / "cortex.ndjson"
     most = sys.maxsize if count is None else count
-    asked, found = {name: getattr(wanted, name) for name in ASKED}, []
+    found: list[LogEntry] = []
     with suppress(DaemonDown):
         if not RING < most < sys.maxsize:
-            found = [record_of(each) for each in Client(home).stream("logs", last=count, **asked)]
+            found = [*_stream(home, wanted, last=count, follow=False)]
     if found and (count is None or len(found) >= most):
         return found
     first = found[0].seq if found else sys.maxsize

@@ -28,13 +28,12 @@ MB = 1_000_000
 
 @shows(
     "model",
-    "status",
-    "prepare",
+    "",
     asks="model.show",
+    also="model status",
     about="See, compile, check and choose the model that embeds.",
     is_group=True,
 )
-@shows("model status", "--json", asks="model.show")
 def show_model(found: Answer) -> None:
     """Print which model embeds, and how its compiled form is."""
     show.lines(*_lines(found))

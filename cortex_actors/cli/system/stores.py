@@ -49,15 +49,11 @@ _LONGEST_TOKEN = 16_384
 @shows(
     "stores",
     "",
-    "add notes seren_memory http://127.0.0.1:7420",
-    "ping notes",
-    "tune notes --weight 0.5",
-    "configure fusion_mode=rrf_pct",
     asks="stores.list",
+    also="stores list",
     about="See and change which stores a recall asks beside what is known here.",
     is_group=True,
 )
-@shows("stores list", "--json")
 def show_listed(found: Answer) -> None:
     """Print the stores that a recall asks, what is known here first."""
     rows, active = found["stores"], len(found["active"])
