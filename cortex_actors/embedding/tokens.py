@@ -438,7 +438,7 @@ def make_cutter(path: Path) -> Callable[[str], NDArray[np.int64]]:
 
     @lru_cache(maxsize=_TEXTS)
     def cut(text: str) -> NDArray[np.int64]:
-        return np.frombuffer(b"".join(map(known.__getitem__, set(_words(text)))), _ID)
+        return np.frombuffer(b"".join(map(known.__getitem__, _words(text))), _ID)
 
     return cut
 
