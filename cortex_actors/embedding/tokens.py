@@ -414,8 +414,9 @@ def make_cutter(path: Path) -> Callable[[str], NDArray[np.int64]]:
 
     tokenizer = Tokenizer.from_str(path.read_text("utf-8"))
     tokenizer.no_padding()
-    kinds = map(type, (tokenizer.model, tokenizer.pre_tokenizer, tokenizer.normalizer))
-    unknown = tokenizer.token_to_id(getattr(tokenizer.model, "unk_token", None) or "[UNK]")
+    model = tokenizer.model  # each time it is asked for, another object is made
+    kinds = map(type, (model, tokenizer.pre_tokenizer, tokenizer.normalizer))
+    unknown = tokenizer.token_to_id(getattr(model, "unk_token", None) or "[UNK]")
     # What is done before BERT's own model leaves a word of letters and digits as it is.
     is_bert = {each.__name__ for each in kinds} == _BERT
 
@@ -424,7 +425,7 @@ def make_cutter(path: Path) -> Callable[[str], NDArray[np.int64]]:
 
         def __missing__(self, word: bytes) -> bytes:
             if is_bert and word.isalnum():  # a fifth of the time; no byte of another letter is one
-                cut = [each.id for each in tokenizer.model.tokenize(word.decode())]
+                cut = [each.id for each in model.tokenize(word.decode())]
             else:
                 # Behind a blank, because some tokenisers mark where a word begins.
                 cut = tokenizer.encode(f" {word.decode()}", add_special_tokens=False).ids
@@ -438,7 +439,7 @@ def make_cutter(path: Path) -> Callable[[str], NDArray[np.int64]]:
 
     @lru_cache(maxsize=_TEXTS)
     def cut(text: str) -> NDArray[np.int64]:
-        return np.frombuffer(b"".join(map(known.__getitem__, set(_words(text)))), _ID)
+        return np.frombuffer(b"".join(map(known.__getitem__, _words(text))), _ID)
 
     return cut
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
+from unittest.mock import Mock
 
 import pytest
 
 from cortex_actors.domain.memory import Realm
 from cortex_actors.errors import ActorAway, DeadlineExceeded, IndexDown
 from cortex_actors.storage import embeddings
+from cortex_actors.storage.search import words
 from cortex_actors.storage.search.query import EVERYTHING, Where
 from cortex_actors.testing import eventually
 from tests.storage.room import Room, spread
@@ -118,6 +120,62 @@ class TestIndex:
         found = await many.ask("?", 1, 0, 0, where=Where(project_id=HARBOR.id))
         assert [id_of("number 5")] == [hit.id for hit in found.hits]
         assert ("harbor", []) == (found.hits[0].project, many.index.asked)
+
+    @pytest.mark.parametrize("late", [[], ["number late"]], ids=["same", "changed"])
+    async def test_words_ahead(
+        self, many: Room, late: list[str], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Words are looked for while the index is asked, and again if texts came since."""
+        looked: list[str] = []
+        read, near = many.records.read, words.near
+
+        async def reads(query: Any) -> Any:
+            found = await read(query)
+            many.says(*late, path=THERE, project=HARBOR)
+            return found
+
+        def nearest(*given: Any, among: words.Among, depth: int) -> Any:
+            looked.append(among.words)
+            return near(*given, among=among, depth=depth)
+
+        many.says(path=THERE, project=HARBOR)
+        await many.search.load()
+        expected = await many.ask("number late", 0, 0, 1)
+        monkeypatch.setattr(many.records, "read", reads)
+        monkeypatch.setattr(words, "near", nearest)
+        found = await many.ask("number late", 0, 0, 1)
+
+        assert (1 + len(late)) * ["words_alone", "words_paired"] == looked
+        assert late == [hit.text for hit in found.hits if hit.text in late]
+        assert late or found == expected
+
+    async def test_one_look(self, many: Room, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Without the index, or with a condition, a question looks into the ledger once."""
+        counted = Mock(side_effect=many.records.read)
+        monkeypatch.setattr(many.records, "read", counted)
+        await many.search.load()
+
+        async def reads(**given: Any) -> int:
+            counted.reset_mock()
+            await many.ask("number", 1, 0, 0, **given)
+            return counted.call_count
+
+        assert 2 == await reads()
+        assert 1 == await reads(where=Where(project_id=ATLAS.id))
+        many.index.error = IndexDown("away")
+        assert 1 == await reads()
+
+    async def test_damaged_ahead(self, many: Room) -> None:
+        """Words that are found damaged while the index is asked are named once."""
+        await many.search.load()
+        await many.ask("number", 1, 0, 0)
+        connection = many.tables.connection
+        connection.commit()
+        connection.exec_driver_sql("UPDATE words_alone_data SET block = x'0011' WHERE id > 10")
+        found = await many.ask("other", 1, 0, 0)
+
+        assert ["words"] == [part for part, _ in found.skipped]
+        assert "number 0" == found.hits[0].text
 
     async def test_rights(self, tables: Tables) -> None:
         """With the index, too, an agent finds what it may read, and its project is preferred."""

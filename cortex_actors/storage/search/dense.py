@@ -320,6 +320,8 @@ class Dense:
         self._neighbours = neighbours
         self._model = model
         self._matrix = matrix
+        #: Whether the index answered when it was asked last.
+        self.has_index = False
         #: Rows of each part where they do not fit into memory, and which filters most rows pass.
         self._stored: Mapping[CollectionPart, int] = {}
         self._broad: dict[Hashable, bool] = {}
@@ -402,7 +404,9 @@ class Dense:
             found = await self._neighbours([part.index for part in parts], vector, limit)
         except (IndexDown, ActorAway, DeadlineExceeded) as error:
             log.debug("every vector is compared instead: %s", error)
+            self.has_index = False
             return {}
+        self.has_index = True
         return {part: [item for item, _ in found[part.index]] for part in parts}
 
     def _with_index(self, connection: Connection, rows: Rows, asked: DenseQuestion) -> DenseResult:

@@ -7,10 +7,11 @@ it, embedded or not, in the index or not. Conditions are met in SQL before anyth
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cortex_actors.errors import CortexError, WordsDamaged
 from cortex_actors.rules import sameness
@@ -29,7 +30,7 @@ from cortex_actors.storage.search import scans, turns, words
 from cortex_actors.storage.search.dense import Dense, DenseNeighbours, DenseQuestion
 from cortex_actors.storage.search.hits import Folding, shown
 from cortex_actors.storage.search.matrix import VectorMatrix
-from cortex_actors.storage.search.query import Lists, Query, SearchHits, profile_of
+from cortex_actors.storage.search.query import ListedItem, Lists, Query, SearchHits, profile_of
 from cortex_actors.storage.search.ranking import Ranking, newest_first
 from cortex_actors.storage.search.scope import COLLECTIONS, SearchScope, count, elsewhere, scope
 from cortex_actors.text.terms import find_terms as terms_of
@@ -114,7 +115,7 @@ class Search:
         if not (names and seen.collections):
             return SearchHits(())
         run = _Run(query, seen, max(DEPTH, 2 * query.limit))
-        asked = await self._ask(run)
+        asked, run.ahead = await asyncio.gather(self._ask(run), self._look_ahead(run))
         found = await self.records.read(partial(self._answer, run=run, asked=asked))
         if run.way:
             self.ways[run.way] = self.ways.get(run.way, 0) + 1
@@ -154,6 +155,23 @@ class Search:
             narrowed=run.narrowed,
             collections=() if everywhere else run.seen.collections,
         )
+
+    async def _look_ahead(self, run: _Run) -> _WordsAhead | None:
+        """Look for the words while the index is asked; None where that saves nothing.
+
+        Conditions would have to be met in both transactions, so it is done where there are none.
+        """
+        is_asked = self._dense.has_index and run.query.vector is not None and not run.is_whole
+        if run.seen.ids is not None or not (is_asked and self._takes(WORDS_ALONE, WORDS_PAIRED)):
+            return None
+
+        def look(connection: Connection) -> _WordsAhead | None:
+            moment, lists = words.Moment(connection, self._postings), Lists()
+            own = replace(run, skipped=[])  # what is damaged is said by the answer's own look
+            terms = self._by_words(moment, own, lists)
+            return None if own.is_damaged else _WordsAhead(moment, lists.said, terms)
+
+        return await self.records.read(look)
 
     def _answer(self, connection: Connection, run: _Run, asked: DenseQuestion | None) -> SearchHits:
         """Ask every list, rank what they hold and look up the best (in a read transaction)."""
@@ -260,6 +278,9 @@ class Search:
         if not taken:
             return []
         try:
+            if run.ahead is not None and moment.takes(run.ahead.moment):
+                lists.said |= run.ahead.said
+                return run.ahead.terms
             connection, among = moment.connection, moment.among(WORDS_ALONE)
             terms = words.searched(connection, run.query.text, most=self._most, among=among)
             for name in taken if terms else ():
@@ -325,6 +346,14 @@ class Search:
             log.warning("what was found damaged was not made again: %s", error)
 
 
+class _WordsAhead(NamedTuple):
+    """What the lists of words said before the answer's own transaction, and for which terms."""
+
+    moment: words.Moment
+    said: Mapping[str, Sequence[ListedItem]]
+    terms: list[Term]
+
+
 @dataclass(slots=True)
 class _Run:
     """One search on its way, and what could not take part in it."""
@@ -342,6 +371,8 @@ class _Run:
     way: str = ""
     #: What words weigh, where texts are read whole; None where the ledger's words tell.
     weights: Mapping[str, float] | None = None
+    #: What the words found while the index was asked.
+    ahead: _WordsAhead | None = None
 
     @property
     def is_whole(self) -> bool:

@@ -335,6 +335,17 @@ class Moment:
             self._lists[words] = Among(words, lengths, seen, *many, self.postings)
         return self._lists[words]
 
+    def takes(self, earlier: Moment) -> bool:
+        """Take what an earlier moment read; False where other texts were there then.
+
+        Both must see all that is there. Raises `WordsDamaged`.
+        """
+        # A passage never changes, and the lengths are kept as long as none comes or goes.
+        is_same = all(self._of(each) is known for each, known in earlier._lengths.items())
+        if is_same:
+            self._lists = earlier._lists
+        return is_same
+
     def _of(self, words: str) -> NDArray[np.int32]:
         """Return the lengths of a list; raises `WordsDamaged`."""
         if words not in self._lengths:
