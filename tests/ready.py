@@ -128,8 +128,8 @@ class Nursery:
 
 def _serve(line: socket.socket) -> None:
     """Fork for each request, until nobody is there to make one."""
-    from cortex_actors.storage.index import chroma  # noqa: PLC0415 - not in a test's process
     from cortex_actors.storage.index import child as program  # noqa: PLC0415
+    from cortex_actors.storage.index import chroma  # noqa: PLC0415 - not in a test's process
 
     chroma.load()
     while True:

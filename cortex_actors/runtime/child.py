@@ -314,7 +314,9 @@ class ChildProcess:
                     sink, output = await relay(on_line, name)
                     on_failure.callback(output.cancel)
                     once_started.callback(os.close, sink)
-                process = await start_python((*how, "--fd", str(theirs.fileno()), *args), theirs, sink)
+                process = await start_python(
+                    (*how, "--fd", str(theirs.fileno()), *args), theirs, sink
+                )
             on_failure.callback(_end, process)
             # Bytes read ahead from a child before it has to wait.
             streams = await asyncio.open_connection(sock=ours, limit=2**20)

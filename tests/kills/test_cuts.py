@@ -152,7 +152,7 @@ def living(*tales: str) -> Iterator[subprocess.Popen[str]]:
 def _sweep(
     stage: Stage, commits: range, sides: Sequence[str], *, witnessed: bool = True
 ) -> Sequence[Cut]:
-    """Cut the story at commits, and compare what is known in the end with the life without a cut."""
+    """Cut the story at commits, and compare what is known in the end with a life without."""
     cuts = stage.live(commits, sides)
     once = stage.told(witnessed=witnessed)
     for name, kept in cuts:
