@@ -117,7 +117,7 @@ class Nursery:
             with theirs:
                 self._process = subprocess.Popen(
                     [sys.executable, "-u", "-X", "faulthandler", "-m", "tests.ready"],
-                    stdin=theirs,
+                    stdin=theirs.fileno(),
                     cwd=_ROOT,
                     # Threads of a library would not be there in a fork.
                     env={**os.environ, "OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(_ROOT)},
