@@ -51,8 +51,8 @@ _STARTS = Starts()
 #: What a test costs.
 _WATCH = pytest.StashKey[Watch]()
 
-# Until all tests are collected: what is made of them stays, and a sixth of the time went into looking
-# for garbage there.
+# Until all tests are collected: what is made of them stays, and a sixth of the time was spent on
+# looking for garbage there.
 gc.disable()
 
 # No deadline, because a slow machine is not a wrong answer; fresh examples in every run, and the
