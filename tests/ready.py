@@ -95,11 +95,11 @@ class Nursery:
             self._process.wait()
 
     async def start(
-        self, words: Sequence[str], handed: socket.socket, sink: int | None = None
+        self, words: Sequence[str], handed: socket.socket, *, sink: int | None
     ) -> Process:
         """Start an interpreter, or fork an index child."""
         if tuple(words[:2]) != ("-m", CHILD):
-            return await _START(words, handed, sink)
+            return await _START(words, handed, sink=sink)
         sys.audit("subprocess.Popen", sys.executable, [sys.executable], None, None)
         ours, theirs = socket.socketpair()
         with theirs:
@@ -107,7 +107,11 @@ class Nursery:
             fds = [handed.fileno(), theirs.fileno(), 2 if sink is None else sink]
             socket.send_fds(self._ready(), [json.dumps(said).encode() + b"\n"], fds)
         ours.setblocking(False)
-        pid = int(await asyncio.get_running_loop().sock_recv(ours, _NUMBER))
+        try:
+            pid = int(await asyncio.get_running_loop().sock_recv(ours, _NUMBER))
+        except BaseException:  # the child hears by its own socket that nobody wants it
+            ours.close()
+            raise
         return cast("Process", ReadyProcess(pid, ours))
 
     def _ready(self) -> socket.socket:

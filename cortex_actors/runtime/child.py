@@ -314,9 +314,8 @@ class ChildProcess:
                     sink, output = await relay(on_line, name)
                     on_failure.callback(output.cancel)
                     once_started.callback(os.close, sink)
-                process = await start_python(
-                    (*how, "--fd", str(theirs.fileno()), *args), theirs, sink
-                )
+                words = (*how, "--fd", str(theirs.fileno()), *args)
+                process = await start_python(words, theirs, sink=sink)
             on_failure.callback(_end, process)
             # Bytes read ahead from a child before it has to wait.
             streams = await asyncio.open_connection(sock=ours, limit=2**20)
@@ -449,9 +448,7 @@ class ChildProcess:
         )
 
 
-async def start_python(
-    words: Sequence[str], handed: socket.socket, sink: int | None = None
-) -> Process:
+async def start_python(words: Sequence[str], handed: socket.socket, *, sink: int | None) -> Process:
     """Start an interpreter that has a socket of ours, and writes into `sink`."""
     return await asyncio.create_subprocess_exec(
         sys.executable,
