@@ -98,7 +98,8 @@ class Nursery:
         self, words: Sequence[str], handed: socket.socket, *, sink: int | None
     ) -> Process:
         """Start an interpreter, or fork an index child."""
-        if tuple(words[:2]) != ("-m", CHILD):
+        # Elsewhere a fork may not use what its parent has loaded.
+        if sys.platform != "linux" or tuple(words[:2]) != ("-m", CHILD):
             return await _START(words, handed, sink=sink)
         sys.audit("subprocess.Popen", sys.executable, [sys.executable], None, None)
         ours, theirs = socket.socketpair()
