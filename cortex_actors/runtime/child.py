@@ -314,16 +314,8 @@ class ChildProcess:
                     sink, output = await relay(on_line, name)
                     on_failure.callback(output.cancel)
                     once_started.callback(os.close, sink)
-                process = await asyncio.create_subprocess_exec(
-                    sys.executable,
-                    *("-u", "-X", "faulthandler", *how, "--fd", str(theirs.fileno()), *args),
-                    stdin=asyncio.subprocess.DEVNULL,
-                    stdout=sink,
-                    stderr=sink,
-                    pass_fds=(theirs.fileno(),),
-                    # A group of its own, so that Ctrl-C does not reach it before it can ignore it.
-                    process_group=0,
-                )
+                words = (*how, "--fd", str(theirs.fileno()), *args)
+                process = await start_python(words, theirs, sink=sink)
             on_failure.callback(_end, process)
             # Bytes read ahead from a child before it has to wait.
             streams = await asyncio.open_connection(sock=ours, limit=2**20)
@@ -454,6 +446,20 @@ class ChildProcess:
         return ChildProcessDown(
             f"{self.name} (process {self.pid}) ended {how}; ask again once it has been restarted"
         )
+
+
+async def start_python(words: Sequence[str], handed: socket.socket, *, sink: int | None) -> Process:
+    """Start an interpreter that has a socket of ours, and writes into `sink`."""
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-u", "-X", "faulthandler", *words),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=sink,
+        stderr=sink,
+        pass_fds=(handed.fileno(),),
+        # A group of its own, so that Ctrl-C does not reach it before it can ignore it.
+        process_group=0,
+    )
 
 
 def _end(process: Process) -> None:

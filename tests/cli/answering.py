@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortex_actors.cli import entry
 
@@ -12,12 +12,13 @@ if TYPE_CHECKING:
 
     import pytest
 
+#: What is asked, in order: verbs and their parameters.
+Asked: TypeAlias = list[tuple[str, dict[str, Any]]]
 
-def answering(
-    monkeypatch: pytest.MonkeyPatch, answers: Mapping[str, dict[str, Any]]
-) -> list[tuple[str, dict[str, Any]]]:
+
+def answering(monkeypatch: pytest.MonkeyPatch, answers: Mapping[str, dict[str, Any]]) -> Asked:
     """Have clients answered from a table; return the list of what is asked, which grows."""
-    asked: list[tuple[str, dict[str, Any]]] = []
+    asked: Asked = []
 
     def call(_: object, method: str, /, **params: object) -> dict[str, Any]:
         asked.append((method, params))

@@ -21,7 +21,7 @@ from cortex_actors.client.connection import Client
 from cortex_actors.errors import AlreadyRunning, DaemonDown, NotYours
 from cortex_actors.files.clients import HOOK_TIMEOUT
 from cortex_actors.home import Home
-from tests.process.commands import Commands, until
+from tests.process.commands import Commands
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -342,7 +342,7 @@ class TestNoDaemon:
         """Where the daemon takes longer the start says nothing, and the first prompt briefs."""
         start = self.hooked(*stopped, "session-start", limit=agenthooks.ANSWER)
         failed = failure(Home(stopped[0].home))
-        until(lambda: 0 == stopped[0].status()["code"], "a daemon that answers")
+        stopped[0].wait()
         prompt = self.hooked(*stopped, "prompt", limit=60.0)
 
         assert ("", True) == (start, "first prompt brings the brief" in failed["error"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -16,7 +16,12 @@ from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
 from tests.cli.answering import answering
 
-_ANSWERS: dict[str, dict[str, Any]] = {
+if TYPE_CHECKING:
+    from tests.cli.answering import Asked
+
+pytestmark = pytest.mark.usefixtures("asked")
+
+ANSWERS: dict[str, dict[str, Any]] = {
     "tree": {
         "root": {
             "name": "cortex",
@@ -168,13 +173,6 @@ _SHOWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Answer every call from the table above; give what was asked."""
-    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    return answering(monkeypatch, _ANSWERS)
-
-
 class TestPrinting:
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_people(self, words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,20 +185,17 @@ class TestPrinting:
 
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_programs(
-        self,
-        words: str,
-        capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        self, words: str, capsys: pytest.CaptureFixture[str], asked: Asked
     ) -> None:
         """With `--json` a command prints the daemon's answer."""
         assert 0 == entry.main([*words.split(), "--json"])
-        answer = _ANSWERS[asked[0][0]]
+        answer = ANSWERS[asked[0][0]]
 
         assert answer.get("root" if words.startswith("tree") else "", answer) == json.loads(
             capsys.readouterr().out
         )
 
-    def test_parameters(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_parameters(self, asked: Asked) -> None:
         """The words of a question are one question, and options are passed on."""
         entry.main(["recall", "which", "port", "--limit", "3", "--project", "atlas"])
 
@@ -209,13 +204,13 @@ class TestPrinting:
         assert [("recall", {**given, **flags})] == asked
 
     @pytest.mark.parametrize("word", ["~", "atlas"])
-    def test_scan(self, word: str, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_scan(self, word: str, asked: Asked) -> None:
         """A word that is no folder is a project's name, such as that of one's own files."""
         assert 0 == entry.main(["projects", "scan", word, "--no-wait"])
 
         assert [("scan", {"path": word})] == asked
 
-    def test_explain(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_explain(self, asked: Asked) -> None:
         """That answers are to be explained is passed on, where it is asked for."""
         entry.main(["recall", "port", "--explain"])
 
@@ -226,7 +221,7 @@ class TestPrinting:
     ) -> None:
         """An empty answer says what to do next."""
         nothing = {"insights": [], "total": 0}
-        monkeypatch.setitem(_ANSWERS, "insights", nothing)
+        monkeypatch.setitem(ANSWERS, "insights", nothing)
 
         assert 0 == entry.main(["insights"])
         assert "cortex init PATH" in capsys.readouterr().out
@@ -250,20 +245,18 @@ class TestInit:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A project without instruction files is told what is looked for."""
-        nothing = {**_ANSWERS["project_files"], "files": []}
-        monkeypatch.setitem(_ANSWERS, "project_files", nothing)
+        nothing = {**ANSWERS["project_files"], "files": []}
+        monkeypatch.setitem(ANSWERS, "project_files", nothing)
 
         assert 0 == entry.main(["init", "/a", "--wait"])
         assert "atlas: no instruction file is there, such as CLAUDE.md" in capsys.readouterr().out
 
-    def test_several(
-        self, capsys: pytest.CaptureFixture[str], asked: list[tuple[str, dict[str, Any]]]
-    ) -> None:
+    def test_several(self, capsys: pytest.CaptureFixture[str], asked: Asked) -> None:
         """Several paths are followed by one command, and are a list for programs."""
         assert 0 == entry.main(["init", "/a", "/b", "--json"])
 
         assert [{"path": "/a"}, {"path": "/b"}] == [given for _, given in asked]
-        assert {"projects": [_ANSWERS["add_project"]] * 2} == json.loads(capsys.readouterr().out)
+        assert {"projects": [ANSWERS["add_project"]] * 2} == json.loads(capsys.readouterr().out)
 
     def test_one_is_wrong(
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
@@ -273,7 +266,7 @@ class TestInit:
         def call(_: object, method: str, /, **given: object) -> dict[str, Any]:
             if given.get("path") in ("/b", "/c"):
                 raise BadInput(f"cannot follow {given['path']}: it is a file, not a folder")
-            return _ANSWERS[method]
+            return ANSWERS[method]
 
         monkeypatch.setattr("cortex_actors.client.connection.Client.call", call)
 
@@ -293,7 +286,7 @@ class TestOwnFiles:
     ) -> list[object]:
         """Follow a project at a terminal; return what was decided about a person's own files."""
         own = {"own_files": {**self.known, "followed": followed}, "follow_own": {"id": "prj_2"}}
-        asked = answering(monkeypatch, {**_ANSWERS, **own})
+        asked = answering(monkeypatch, {**ANSWERS, **own})
         for name in ("stdin", "stdout"):
             monkeypatch.setattr(f"sys.{name}.isatty", lambda: True)
         monkeypatch.setattr("click.confirm", lambda _question, _default: says)
@@ -311,7 +304,7 @@ class TestOwnFiles:
         assert [True] == self.init(monkeypatch, "--user-files", followed=False, says=False)
         assert [False] == self.init(monkeypatch, "--no-user-files", followed=None, says=True)
 
-    def test_unasked(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_unasked(self, asked: Asked) -> None:
         """Where nobody can be asked, nothing is followed unasked."""
         assert 0 == entry.main(["init", "/a", "--no-wait"])
 
@@ -324,7 +317,7 @@ class TestReload:
     ) -> None:
         """Settings that are as they were are said to be so."""
         nothing: dict[str, Any] = {"changed": [], "restarted": [], "needs_restart": []}
-        monkeypatch.setitem(_ANSWERS, "reload", nothing)
+        monkeypatch.setitem(ANSWERS, "reload", nothing)
 
         assert 0 == entry.main(["reload"])
         assert "nothing changed\n" == capsys.readouterr().out

@@ -11,7 +11,9 @@ from cortex_actors.cli import entry
 from tests.cli.answering import answering, for_people, for_programs
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.cli.answering import Asked
+
+pytestmark = pytest.mark.usefixtures("asked")
 
 ONE = "mem_01KATQ8W000000000000000000"
 TWO = "mem_01KB0D3F000000000000000000"
@@ -119,13 +121,6 @@ _SHOWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Answer every call from the table above; give what was asked."""
-    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    return answering(monkeypatch, ANSWERS)
-
-
 class TestPrinting:
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_people(self, words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -134,17 +129,14 @@ class TestPrinting:
 
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_programs(
-        self,
-        words: str,
-        capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        self, words: str, capsys: pytest.CaptureFixture[str], asked: Asked
     ) -> None:
         """With `--json` a command prints the daemon's answer whole, and asks once."""
         for_programs(["memory", *words.split()], ANSWERS, asked, capsys)
 
 
 class TestAsking:
-    def test_list(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_list(self, asked: Asked) -> None:
         """What a list is narrowed to is asked for, and nothing else."""
         line = "memory list --all --pinned --layer cortex --as VAJRA --since 7d --sort read"
         entry.main(line.split())
@@ -185,7 +177,7 @@ class TestAsking:
         self,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        asked: Asked,
     ) -> None:
         """Nothing is forgotten where nobody can be asked, or says no."""
         monkeypatch.setattr("sys.stdin", io.StringIO(""))
@@ -198,9 +190,7 @@ class TestAsking:
 
         assert ["memory", "memory"] == [name for name, _ in asked]
 
-    def test_edit_opens(
-        self, monkeypatch: pytest.MonkeyPatch, asked: list[tuple[str, dict[str, Any]]]
-    ) -> None:
+    def test_edit_opens(self, monkeypatch: pytest.MonkeyPatch, asked: Asked) -> None:
         """Without a text a person's editor has the words of now; elsewhere a text must be given."""
         monkeypatch.setattr("sys.stdin", io.StringIO(""))
         assert 65 == entry.main(["memory", "edit", ONE])

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.cli import entry
-from tests.cli.answering import answering, for_people, for_programs
+from tests.cli.answering import for_people, for_programs
 from tests.cli.tuned import ODD
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.cli.answering import Asked
+
+pytestmark = pytest.mark.usefixtures("asked")
 
 _ONE, _OTHER = "mem_01KATQ8W0000000000000000AA", "mem_01KB0D3F0000000000000000BB"
 
@@ -127,13 +129,6 @@ _SHOWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Answer every call from the table above; give what was asked."""
-    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    return answering(monkeypatch, ANSWERS)
-
-
 class TestPrinting:
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_people(self, words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -142,17 +137,14 @@ class TestPrinting:
 
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_programs(
-        self,
-        words: str,
-        capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        self, words: str, capsys: pytest.CaptureFixture[str], asked: Asked
     ) -> None:
         """With `--json` a command prints the daemon's answer whole, and asks once."""
         for_programs(["memory", *words.split()], ANSWERS, asked, capsys)
 
 
 class TestAsking:
-    def test_options(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_options(self, asked: Asked) -> None:
         """What is asked for is what the options say."""
         entry.main("memory stale --days 90 --below 0.3 --realm village --as vajra --json".split())
         entry.main("memory duplicates --threshold 0.9 --limit 3 --json".split())
@@ -171,7 +163,7 @@ class TestAsking:
     @pytest.mark.parametrize(
         "words", ["stale --days -1", "duplicates --threshold 2", "consolidate mem_1", "stale x"]
     )
-    def test_wrong(self, words: str, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_wrong(self, words: str, asked: Asked) -> None:
         """What cannot be meant is refused before the daemon is asked."""
         assert 64 == entry.main(["memory", *words.split()])
         assert not asked

@@ -11,12 +11,16 @@ from cortex_actors.cli import entry, fast
 from cortex_actors.cli.pipeline.principles import check_line, format_gap
 from cortex_actors.domain.insight import PrincipleSort
 from cortex_actors.rules.promotion import Need
-from tests.cli.answering import answering, for_programs
+from tests.cli.answering import for_programs
 from tests.cli.principled import ANSWERS
 from tests.cli.test_figures import WELL
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.cli.answering import Asked
+
+pytestmark = pytest.mark.usefixtures("asked")
 
 #: Columns in which no fact is broken into two lines.
 WIDE = 160
@@ -75,13 +79,6 @@ _SHOWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Answer every call from the table; give what was asked."""
-    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    return answering(monkeypatch, ANSWERS)
-
-
 class TestPrinting:
     @pytest.mark.parametrize("words", _SHOWN)
     @pytest.mark.parametrize("width", [90, WIDE])
@@ -104,17 +101,14 @@ class TestPrinting:
 
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_programs(
-        self,
-        words: str,
-        capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        self, words: str, capsys: pytest.CaptureFixture[str], asked: Asked
     ) -> None:
         """With `--json` a command prints the daemon's answer whole."""
         for_programs(words.split(), ANSWERS, asked, capsys)
 
 
 class TestAsking:
-    def test_filters(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_filters(self, asked: Asked) -> None:
         """Filters are passed on under their names, and those that were not given are left out."""
         words = "principles tabs or --category moral --min-rank 0.5 --tag a --sort seen --skip 2"
         entry.main(words.split())
@@ -125,7 +119,7 @@ class TestAsking:
 
     def test_line(
         self,
-        asked: list[tuple[str, dict[str, Any]]],
+        asked: Asked,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:

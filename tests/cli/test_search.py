@@ -13,7 +13,7 @@ from rich.console import Console
 from cortex_actors.cli import entry
 from cortex_actors.cli.memory.recall import format_age
 from cortex_actors.clock import SECOND, SystemClock
-from tests.cli.answering import answering
+from tests.cli.answering import Asked, answering
 
 DAY = 86_400 * SECOND
 
@@ -45,9 +45,6 @@ FOUND: dict[str, Any] = {
     "took_ms": 1.0,
 }
 NOTHING = {**FOUND, "hits": [], "text": "No memories found.", "skipped": []}
-
-#: What was asked: a verb and its parameters.
-Asked = list[tuple[str, dict[str, Any]]]
 
 #: What is asked without any option.
 PLAIN: dict[str, Any] = {

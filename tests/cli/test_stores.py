@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors.cli import entry
-from tests.cli.answering import answering, for_people, for_programs
+from tests.cli.answering import for_people, for_programs
 from tests.cli.stored import ANSWERS
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.cli.answering import Asked
+
+pytestmark = pytest.mark.usefixtures("asked")
 
 TOKEN = "tok-4f0c9b21"
 
@@ -54,13 +56,6 @@ _SHOWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Answer every call from the table; give what was asked."""
-    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    return answering(monkeypatch, ANSWERS)
-
-
 class TestPrinting:
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_people(
@@ -75,10 +70,7 @@ class TestPrinting:
 
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_programs(
-        self,
-        words: str,
-        capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        self, words: str, capsys: pytest.CaptureFixture[str], asked: Asked
     ) -> None:
         """With `--json` a command prints the daemon's answer whole, and asks once."""
         for_programs(words.split(), ANSWERS, asked, capsys)
@@ -106,9 +98,7 @@ class TestPrinting:
         assert "notes: refused" in capsys.readouterr().out
         assert 1 == entry.main(["stores", "ping", "--json"])
 
-    def test_types(
-        self, capsys: pytest.CaptureFixture[str], asked: list[tuple[str, dict[str, Any]]]
-    ) -> None:
+    def test_types(self, capsys: pytest.CaptureFixture[str], asked: Asked) -> None:
         """The types there are have a sentence and a command each, and need no daemon."""
         assert 0 == entry.main(["stores", "types"])
         assert "seren_memory" in capsys.readouterr().out
@@ -121,7 +111,7 @@ class TestPrinting:
 
 
 class TestAsking:
-    def test_whole(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_whole(self, asked: Asked) -> None:
         """Everything that is said of a store reaches the daemon as it was meant."""
         words = "stores add notes chroma http://h:1 --weight 2 --floor 0.3 --disabled --json"
         options = ["collection=a=b", "pages:=[1, 2]", "deep:=false"]
@@ -139,7 +129,7 @@ class TestAsking:
             "enabled": False,
         } == params
 
-    def test_knobs(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_knobs(self, asked: Asked) -> None:
         """Numbers, true and false are sent as such, everything else as a word."""
         words = "k=30 authority_margin=.05 edges_enabled=false fusion_mode=rrf_pct hops=null"
         entry.main(["stores", "configure", *words.split()])
@@ -176,7 +166,7 @@ class TestAsking:
         code: int,
         text: str,
         capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        asked: Asked,
     ) -> None:
         """Words that mean nothing are refused with what would, before anything is asked."""
         assert code == entry.main(["stores", *words.split()])
@@ -203,7 +193,7 @@ class TestTokens:
         words: list[str],
         sent: dict[str, str],
         monkeypatch: pytest.MonkeyPatch,
-        asked: list[tuple[str, dict[str, Any]]],
+        asked: Asked,
     ) -> None:
         """A token comes from standard input, a variable or the keyring."""
         monkeypatch.setattr("sys.stdin", io.StringIO(f" {TOKEN}\nsecond line\n"))
@@ -212,9 +202,7 @@ class TestTokens:
         params = asked[0][1]
         assert sent == {key: params[key] for key in params if key.startswith("token")}
 
-    def test_unseen(
-        self, monkeypatch: pytest.MonkeyPatch, asked: list[tuple[str, dict[str, Any]]]
-    ) -> None:
+    def test_unseen(self, monkeypatch: pytest.MonkeyPatch, asked: Asked) -> None:
         """At a terminal it is asked for without being shown."""
         monkeypatch.setattr("sys.stdin", _Terminal())
         monkeypatch.setattr("getpass.getpass", lambda prompt: f"{TOKEN} of {prompt.split()[2]}")
@@ -226,7 +214,7 @@ class TestTokens:
         self,
         monkeypatch: pytest.MonkeyPatch,
         capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        asked: Asked,
     ) -> None:
         """Standard input without a token is an error, not a store without one."""
         monkeypatch.setattr("sys.stdin", io.StringIO("\n"))

@@ -11,13 +11,11 @@ import pytest
 
 from cortex_actors.cli import entry
 from cortex_actors.errors import Refused
-from tests.cli.answering import answering
+from tests.cli.answering import Asked, answering
 from tests.cli.tuned import ODD, PAIR
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-Asked = list[tuple[str, dict[str, Any]]]
 
 
 def waiting(kind: str, name: str) -> dict[str, Any]:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from cortex_actors.cli import entry
-from tests.cli.answering import answering, for_people, for_programs
+from tests.cli.answering import for_people, for_programs
 from tests.cli.trusted import ANSWERS, TAKEN
+
+if TYPE_CHECKING:
+    from tests.cli.answering import Asked
+
+pytestmark = pytest.mark.usefixtures("asked")
 
 _SHOWN = {
     "review": [
@@ -42,13 +47,6 @@ _SHOWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Answer every call from the table above; give what was asked."""
-    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    return answering(monkeypatch, ANSWERS)
-
-
 class TestPrinting:
     @pytest.mark.parametrize("words", _SHOWN)
     @pytest.mark.parametrize("width", [80, 120])
@@ -65,10 +63,7 @@ class TestPrinting:
 
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_programs(
-        self,
-        words: str,
-        capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        self, words: str, capsys: pytest.CaptureFixture[str], asked: Asked
     ) -> None:
         """With `--json` a command prints the daemon's answer whole, and asks once."""
         for_programs(words.split(), ANSWERS, asked, capsys)
@@ -79,7 +74,7 @@ class TestAsking:
         self,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
-        asked: list[tuple[str, dict[str, Any]]],
+        asked: Asked,
     ) -> None:
         """A file or folder is asked for by its whole path, a name and an id as they are."""
         monkeypatch.chdir(tmp_path)

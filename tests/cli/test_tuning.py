@@ -11,11 +11,15 @@ from rich.console import Console
 from cortex_actors.cli import entry, show
 from cortex_actors.cli.pipeline import projects
 from cortex_actors.cli.pipeline.principles import check_line
-from tests.cli.answering import answering, for_programs
+from tests.cli.answering import for_programs
 from tests.cli.tuned import ANSWERS, CHECKS, PAIR
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.cli.answering import Asked
+
+pytestmark = pytest.mark.usefixtures("asked")
 
 _SHOWN = {
     "contradictions": [
@@ -42,13 +46,6 @@ _SHOWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Answer every call from the table above; give what was asked."""
-    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    return answering(monkeypatch, ANSWERS)
-
-
 class TestPrinting:
     @pytest.mark.parametrize("words", _SHOWN)
     @pytest.mark.parametrize("width", [80, 120])
@@ -70,17 +67,14 @@ class TestPrinting:
 
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_programs(
-        self,
-        words: str,
-        capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        self, words: str, capsys: pytest.CaptureFixture[str], asked: Asked
     ) -> None:
         """With `--json` a command prints the daemon's answer whole."""
         for_programs(words.split(), ANSWERS, asked, capsys)
 
 
 class TestAsking:
-    def test_filters(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_filters(self, asked: Asked) -> None:
         """Filters are passed on under their names, and those that were not given are left out."""
         entry.main("insights tabs or --category warning --min-confidence 0 --limit 3".split())
 
@@ -90,7 +84,7 @@ class TestAsking:
 
     def test_project(
         self,
-        asked: list[tuple[str, dict[str, Any]]],
+        asked: Asked,
         tmp_path: Path,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
@@ -211,7 +205,7 @@ class TestWaiting:
 
         assert 14 == json.loads(capsys.readouterr().out)["insights"]
 
-    def test_not_watched(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_not_watched(self, asked: Asked) -> None:
         """Where nobody watches a scan returns at once."""
         entry.main(["scan"])
 

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cortex_actors.cli import entry
 from tests.cli.answering import answering
+
+if TYPE_CHECKING:
+    from tests.cli.answering import Asked
+
+pytestmark = pytest.mark.usefixtures("asked")
 
 AT = 1_767_225_600_000_000
 
@@ -102,13 +107,6 @@ _SHOWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Answer every call from the table above; give what was asked."""
-    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    return answering(monkeypatch, ANSWERS)
-
-
 class TestShown:
     @pytest.mark.parametrize("line", _SHOWN)
     def test_prints(self, line: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -151,7 +149,7 @@ class TestShown:
 
 
 class TestAsked:
-    def test_post(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_post(self, asked: Asked) -> None:
         """What is posted goes as it was written; the words of the original system are known."""
         line = "post two words --visibility bridge --to A --to B --type fact --tags x --agent c"
         assert 0 == entry.main([*line.split(), "--reply-to", "mem_1", "--thread", "t t"])
@@ -170,7 +168,7 @@ class TestAsked:
             "here": str(Path.cwd()),
         } == given
 
-    def test_project(self, asked: list[tuple[str, dict[str, Any]]], tmp_path: Path) -> None:
+    def test_project(self, asked: Asked, tmp_path: Path) -> None:
         """What is posted, left or taken in is of the project that is named, or of none."""
         for line in ("post x", "crumb leave x"):
             for options in (["--project", "atlas/"], ["--global"], []):
@@ -179,7 +177,7 @@ class TestAsked:
         assert ["atlas", "", None] * 2 == [given.get("project") for _, given in asked]
         assert {str(Path.cwd())} == {given["here"] for _, given in asked}
 
-    def test_crumb(self, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_crumb(self, asked: Asked) -> None:
         """Every part of a crumb can be given."""
         line = "crumb leave sum --discoveries d --unfinished u --priority high --type technical"
         more = ["--feeling", "joy=very high", "--reference", "thread_ids=a=b", "--session", "s"]
@@ -209,7 +207,7 @@ class TestAsked:
             ("convergence x --min-agents 1", 64),
         ],
     )
-    def test_refused(self, line: str, code: int, asked: list[tuple[str, dict[str, Any]]]) -> None:
+    def test_refused(self, line: str, code: int, asked: Asked) -> None:
         """What cannot be meant is refused before the daemon is asked."""
         assert code == entry.main(line.split())
         assert [] == asked

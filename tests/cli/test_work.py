@@ -9,10 +9,12 @@ import pytest
 from cortex_actors.cli import entry
 from cortex_actors.clock import SECOND
 from cortex_actors.testing import EPOCH
-from tests.cli.answering import answering, for_programs
+from tests.cli.answering import for_programs
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from tests.cli.answering import Asked
+
+pytestmark = pytest.mark.usefixtures("asked")
 
 _JOB: dict[str, Any] = {
     "name": "scan",
@@ -40,7 +42,7 @@ _RUN: dict[str, Any] = {
     "error": None,
 }
 
-_ANSWERS: dict[str, dict[str, Any]] = {
+ANSWERS: dict[str, dict[str, Any]] = {
     "schedule": {
         "jobs": [
             _JOB,
@@ -89,13 +91,6 @@ _SHOWN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
-    """Answer every call from the table above; give what was asked."""
-    monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
-    return answering(monkeypatch, _ANSWERS)
-
-
 class TestPrinting:
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_people(self, words: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,13 +103,10 @@ class TestPrinting:
 
     @pytest.mark.parametrize("words", _SHOWN)
     def test_for_programs(
-        self,
-        words: str,
-        capsys: pytest.CaptureFixture[str],
-        asked: list[tuple[str, dict[str, Any]]],
+        self, words: str, capsys: pytest.CaptureFixture[str], asked: Asked
     ) -> None:
         """With `--json` a command prints the daemon's answer."""
-        for_programs(words.split(), _ANSWERS, asked, capsys)
+        for_programs(words.split(), ANSWERS, asked, capsys)
 
 
 class TestParameters:
@@ -130,9 +122,7 @@ class TestParameters:
             ("project remove atlas", {"path": "atlas"}),
         ],
     )
-    def test_are_passed_on(
-        self, words: str, expected: dict[str, Any], asked: list[tuple[str, dict[str, Any]]]
-    ) -> None:
+    def test_are_passed_on(self, words: str, expected: dict[str, Any], asked: Asked) -> None:
         """What the words say is what the daemon is asked; a project's name stays a name."""
         entry.main(words.split())
 

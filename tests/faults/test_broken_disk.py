@@ -29,7 +29,7 @@ class TestFault:
     def test_failed_sync(self, cortex: Commands, tmp_home: Path) -> None:
         """After a failed fsync nothing is acknowledged: the daemon exits 70, the next has all."""
         daemon, said = cortex.spawn("run"), Said(tmp_home)
-        until(lambda: 0 == cortex.status()["code"], "the daemon answers")
+        cortex.wait()
         said.say(10)
         with failing(daemon.pid, "fsync,fdatasync:error=EIO"):
             said.say(3)
@@ -79,7 +79,7 @@ class TestSuperseded:
         """One whose home was taken writes nothing, exits 75, and leaves the other its files."""
         (tmp_path / "CLAUDE.md").write_text("# Rules\n\nTest with pytest.\n")
         old = cortex.spawn("run")
-        until(lambda: 0 == cortex.status()["code"], "the daemon answers")
+        cortex.wait()
         Client(tmp_home).call("add_project", path=str(tmp_path))
         if paused:
             os.kill(old.pid, signal.SIGSTOP)

@@ -102,7 +102,7 @@ def turned(cortex: Commands, hands: Path) -> None:
     cortex.env = before | ours
     cortex.spawn("run")
     cortex.env = before
-    until(lambda: 0 == cortex.status()["code"], "the daemon answers")
+    cortex.wait()
 
 
 class TestJumps:

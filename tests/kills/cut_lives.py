@@ -1,8 +1,10 @@
-"""The process that `test_cuts.py` runs: tells the story in lives that end themselves at a commit.
+"""The process that `test_cuts.py` runs: tells the story in lives that stop themselves at commits.
 
-Reads lines of JSON, `{"home", "folder", "commit", "side", "tale"}`, and answers each with the exit
-status of a life: it dies by SIGKILL right before or right after its commit of that number, or ends
-with 0 when it came to the story's end before. Every life is a fork, so the program is loaded once.
+Reads lines of JSON, `{"home", "folder", "commits", "sides", "tale"}`, and answers each with the
+exit status of a life, which ends with 0 when it came to the story's end. `commits` is a range's
+first, end and step: right before or right after each of those the life stops, all its threads at
+once, as a SIGKILL would end them. That is answered with `stopped`; at the next line, `on` or
+`kill`, the life goes on or dies. Every life is a fork, so the program is loaded once.
 """
 
 from __future__ import annotations
@@ -30,11 +32,11 @@ if TYPE_CHECKING:
 
 
 class Cut:
-    """Ends this process at a commit."""
+    """Stops this process at commits."""
 
-    def __init__(self, commit: int, side: str) -> None:
-        self._commit = commit
-        self._side = side
+    def __init__(self, commits: range, sides: Sequence[str] = ()) -> None:
+        self._commits = commits
+        self._sides = sides
         self._seen = 0
 
     def committing(self) -> None:
@@ -43,12 +45,12 @@ class Cut:
         self._at("before")
 
     def committed(self) -> None:
-        """Look whether the commit that was done was the one."""
+        """Look whether the commit that was done was one of them."""
         self._at("after")
 
     def _at(self, side: str) -> None:
-        if (self._seen, side) == (self._commit, self._side):
-            os.kill(os.getpid(), signal.SIGKILL)
+        if self._seen in self._commits and side in self._sides:
+            os.kill(os.getpid(), signal.SIGSTOP)
 
 
 class Connection(sqlite3.Connection):
@@ -84,14 +86,13 @@ async def live(home: Path, folder: Path, tale: str) -> None:
         await tell(tree, folder, home / f"done {tale}", tale)
 
 
-def fork(home: str, folder: str, commit: int, side: str, tale: str) -> int:
+def fork(home: str, folder: str, commits: list[int], sides: list[str], tale: str) -> int:
     """Live one life in a process of its own, and return how it ended."""
     if pid := os.fork():
-        _, status = os.waitpid(pid, 0)
-        return os.waitstatus_to_exitcode(status)
+        return attend(pid)
     code = 1
     try:
-        Connection.cut = Cut(commit, side)
+        Connection.cut = Cut(range(*commits), sides)
         asyncio.run(live(Path(home), Path(folder), tale))
         code = 0
     except BaseException:  # noqa: BLE001 - whoever reads the exit status asks why
@@ -101,9 +102,20 @@ def fork(home: str, folder: str, commit: int, side: str, tale: str) -> int:
         os._exit(code)
 
 
+def attend(pid: int) -> int:
+    """Say when a life has stopped, and do with it what is said then; return how it ended."""
+    while True:
+        _, status = os.waitpid(pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            return os.waitstatus_to_exitcode(status)
+        print("stopped", flush=True)  # noqa: T201 - the answer
+        go_on = sys.stdin.readline() == "on\n"
+        os.kill(pid, signal.SIGCONT if go_on else signal.SIGKILL)
+
+
 def warm_up(tales: Sequence[str]) -> None:
     """Tell the stories once: what is imported and compiled on the way, every fork has then."""
-    Connection.cut = Cut(0, "")
+    Connection.cut = Cut(range(0))
     with tempfile.TemporaryDirectory(prefix="cx-") as folder:
         write(Path(folder) / "projects")
         (Path(folder) / "home").mkdir()

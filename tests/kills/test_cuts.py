@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import signal
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -26,11 +25,20 @@ if TYPE_CHECKING:
 SIDES = ("before", "after")
 BEFORE = SIDES[:1]
 
+#: What a life says that has stopped.
+STOPPED = "stopped\n"
+
 #: The commits of the story are shared out among so many tests, which may run at the same time.
 SHARES = 4
 
 #: More commits than the story has.
 ENDLESS = 1_000
+
+#: Cuts that each share of a story has at least, on either side.
+LEAST = 5
+
+#: A cut's name, and the folder with what a kill would have left.
+Cut = tuple[str, Path]
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +51,7 @@ class Stage:
         self._tale = tale
         self.folder = root / "projects"
         self.home = root / "home"
-        self._template = root / "template"
+        self._root = root
 
     def begin(self, *, migrated: bool = True) -> None:
         """Begin with the first files, and a witnessed ledger or none."""
@@ -51,41 +59,50 @@ class Stage:
         self.home.mkdir()
         if migrated:
             make(self.home)
-        self._keep()
 
     def go_on(self) -> None:
         """Begin where the story that goes up has ended, with the other one."""
         self.begin()
-        assert 0 == self.live()
-        self._keep()
+        self.live()
         self._tale = story.DOWN
 
-    def prepare(self) -> None:
-        """Put everything back to how it began."""
+    def restore(self, kept: Path) -> None:
+        """Put everything back to how it was at a cut."""
         for each in (self.folder, self.home):
             shutil.rmtree(each)
-            shutil.copytree(self._template / each.name, each)
+            (kept / each.name).rename(each)
 
-    def _keep(self) -> None:
-        """Remember how everything is now, as the beginning."""
-        shutil.rmtree(self._template, ignore_errors=True)
-        for each in (self.folder, self.home):
-            shutil.copytree(each, self._template / each.name)
+    def live(self, commits: range = range(0), sides: Sequence[str] = BEFORE) -> list[Cut]:
+        """Live one life to its end; return what a kill at each of those commits would have left.
 
-    def live(self, commit: int = 0, side: str = "") -> int:
-        """Live one life, cut at a commit; return how it ended."""
+        What is on the disk when all threads have stopped is what they would leave if they ended.
+        """
         words = {
             "home": str(self.home),
             "folder": str(self.folder),
-            "commit": commit,
-            "side": side,
+            "commits": [commits.start, commits.stop, commits.step],
+            "sides": sides,
             "tale": self._tale,
         }
+        cuts: list[Cut] = []
+        answer = self._ask(json.dumps(words))
+        while answer == STOPPED:
+            kept = self._root / f"cut {len(cuts)}"
+            for each in (self.folder, self.home):
+                shutil.copytree(each, kept / each.name)
+            number, side = divmod(len(cuts), len(sides))
+            cuts.append((f"{sides[side]} commit {commits[number]}", kept))
+            answer = self._ask("on")
+        assert "0\n" == answer
+        return cuts
+
+    def _ask(self, line: str) -> str:
+        """Return the answer of what lives lives."""
         assert self._lives.stdin is not None
         assert self._lives.stdout is not None
-        self._lives.stdin.write(json.dumps(words) + "\n")
+        self._lives.stdin.write(f"{line}\n")
         self._lives.stdin.flush()
-        return int(self._lives.stdout.readline())
+        return self._lives.stdout.readline()
 
     def told(self, *, witnessed: bool = True) -> dict[str, Rows]:
         """Return what the ledger and the files hold at the story's end, after an audit."""
@@ -132,28 +149,17 @@ def living(*tales: str) -> Iterator[subprocess.Popen[str]]:
         process.stdin.close()
 
 
-def _sweep(stage: Stage, first: int, sides: Sequence[str]) -> tuple[int, int]:
-    """Cut the story at every so many commits; return how many cuts there were, and commits."""
-    assert 0 == stage.live()
-    once = stage.told()
-    cuts = 0
-    for commit in range(first, ENDLESS, SHARES):
-        ends = [_cut(stage, commit, side, once) for side in sides]
-        cuts += ends.count(-signal.SIGKILL)
-        if 0 in ends:
-            return cuts, commit
-    pytest.fail("the story has no end")
-
-
-def _cut(stage: Stage, commit: int, side: str, once: dict[str, Rows]) -> int:
-    """Tell the story with one cut, and compare what is known in the end with the clean run."""
-    stage.prepare()
-    ended = stage.live(commit, side)
-    if ended:
-        assert -signal.SIGKILL == ended
-        assert 0 == stage.live(), f"no life after a cut {side} commit {commit}"
-    assert [] == differences(once, stage.told()), f"cut {side} commit {commit}"
-    return ended
+def _sweep(
+    stage: Stage, commits: range, sides: Sequence[str], *, witnessed: bool = True
+) -> Sequence[Cut]:
+    """Cut the story at commits, and compare what is known in the end with a life without."""
+    cuts = stage.live(commits, sides)
+    once = stage.told(witnessed=witnessed)
+    for name, kept in cuts:
+        stage.restore(kept)
+        stage.live()
+        assert [] == differences(once, stage.told(witnessed=witnessed)), f"cut {name}"
+    return cuts
 
 
 class TestCuts:
@@ -179,19 +185,13 @@ class TestCuts:
 
     def sweep(self, stage: Stage, first: int, sides: Sequence[str]) -> None:
         """Cut a share of the commits, and say how many cuts there were."""
-        cuts, commits = _sweep(stage, first, sides)
+        cuts = len(_sweep(stage, range(first, ENDLESS, SHARES), sides))
 
-        print(f"{cuts} cuts landed, every {SHARES}th of {commits} commits from {first} on")  # noqa: T201
-        assert cuts >= len(sides) * (commits // SHARES - 1)
+        print(f"{cuts} cuts landed, every {SHARES}th commit from {first} on")  # noqa: T201
+        assert cuts >= LEAST * len(sides)
 
     def test_while_the_ledger_is_made(self, stage: Stage) -> None:
         """A first start that is cut while it makes the ledger costs nothing but itself."""
         stage.begin(migrated=False)
-        assert 0 == stage.live()
-        once = stage.told(witnessed=False)
-        for commit in (1, 2):
-            for side in SIDES:
-                stage.prepare()
-                assert -signal.SIGKILL == stage.live(commit, side)
-                assert 0 == stage.live()
-                assert [] == differences(once, stage.told(witnessed=False)), (commit, side)
+
+        assert 4 == len(_sweep(stage, range(1, 3), SIDES, witnessed=False))

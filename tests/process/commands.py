@@ -11,6 +11,10 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cortex_actors.home import Home
+from cortex_actors.process import lock
+from cortex_actors.process.lock import HomeState
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -76,6 +80,11 @@ class Commands:
         found: dict[str, Any] = {**json.loads(done.stdout), "code": done.returncode}
         return found
 
+    def wait(self) -> None:
+        """Return once a daemon answers; a look at its lock costs no process."""
+        until(lambda: HomeState.RUNNING == lock.read(Home(self.home)).state, "a daemon")
+        until(lambda: 0 == self.status()["code"], "an answer")
+
     def clean_up(self) -> None:
         """End every process that the test started."""
         for process in self._running:
@@ -85,7 +94,8 @@ class Commands:
             elif process.stderr is not None:
                 process.stderr.close()
             process.wait(PATIENCE)
-        self("stop", "--timeout", "3")
+        if alive(lock.read(Home(self.home)).pid or 0):
+            self("stop", "--timeout", "3")
 
 
 def until(condition: Callable[[], object], what: str, *, within: float = PATIENCE) -> None:

@@ -186,7 +186,7 @@ class TestSignals:
     def test_ends_cleanly(self, cortex: Commands, number: signal.Signals) -> None:
         """A signal ends a foreground daemon cleanly within ten seconds."""
         daemon = cortex.spawn("run")
-        until(lambda: cortex.status()["code"] == 0, "an answer")
+        cortex.wait()
         begun = time.monotonic()
         daemon.send_signal(number)
         out, err = daemon.communicate(timeout=PATIENCE)
@@ -209,7 +209,7 @@ class TestSignals:
     def test_second_signal(self, cortex: Commands) -> None:
         """A second signal does not wait for a tree that does not stop."""
         daemon = cortex.fake("stuck")
-        until(lambda: cortex.status()["code"] == 0, "an answer")
+        cortex.wait()
         daemon.terminate()
         log = cortex.home / "logs" / "cortex.ndjson"
         until(lambda: "stopping" in log.read_text(), "the first signal")
@@ -222,7 +222,7 @@ class TestSignals:
     def test_drains(self, cortex: Commands) -> None:
         """New work is refused first, the socket goes last: `status` answers while the tree ends."""
         daemon = cortex.fake("stuck")
-        until(lambda: cortex.status()["code"] == 0, "an answer")
+        cortex.wait()
         daemon.terminate()
         log = cortex.home / "logs" / "cortex.ndjson"
         until(lambda: "stopping" in log.read_text(), "the first signal")
@@ -239,7 +239,7 @@ class TestSignals:
     def test_stuck_tree(self, cortex: Commands) -> None:
         """A tree that does not stop is left behind: the process is gone within ten seconds."""
         daemon = cortex.fake("stuck")
-        until(lambda: cortex.status()["code"] == 0, "an answer")
+        cortex.wait()
         begun = time.monotonic()
         daemon.terminate()
         daemon.wait(PATIENCE)
@@ -249,7 +249,7 @@ class TestSignals:
     def test_lingering_thread(self, cortex: Commands) -> None:
         """A thread that never ends does not keep a daemon alive that has said goodbye."""
         daemon = cortex.fake("lingering")
-        until(lambda: cortex.status()["code"] == 0, "an answer")
+        cortex.wait()
         begun = time.monotonic()
         daemon.terminate()
         until(lambda: cortex.status()["code"] == 3, "the end")

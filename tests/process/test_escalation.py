@@ -30,7 +30,7 @@ class TestGivingUp:
         """An actor that always crashes ends the daemon with 1, and `status` says which and why."""
         cortex.env["CORTEX_DEBUG"] = "1"
         daemon = cortex.spawn("run")
-        until(lambda: cortex.status()["code"] == 0, "an answer")
+        cortex.wait()
         client = Client(cortex.home)
         until(lambda: crash_for_ever(client, "cache"), "the end of the daemon")
         _, err = daemon.communicate(timeout=PATIENCE)

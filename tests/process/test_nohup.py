@@ -40,7 +40,7 @@ class TestDaemon:
             text=True,
         )
         cortex.adopt(daemon)
-        until(lambda: cortex.status()["code"] == 0, "an answer")
+        cortex.wait()
         daemon.send_signal(signal.SIGHUP)
         (cortex.home / "cortex.toml").write_text("[memory]\nwords_most = 7\n")
         reloaded = cortex("reload")

@@ -29,7 +29,9 @@ PUBLISHERS, EACH = 20, 2
 #: prints is written at once: they share a pipe.
 PROGRAM = f"""
 import os, sys
+from cortex_actors.api import events
 from cortex_actors.cli import entry, fast
+from cortex_actors.storage.ledger import offline
 for name in range({PUBLISHERS}):
     if not os.fork():
         sys.stdout = open(1, "w", closefd=False)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable
 
 #: Seconds after which a test that waits for something has failed.
-PATIENCE = 5.0
+PATIENCE = 20.0
 
 
 class Toy:
