@@ -142,9 +142,9 @@ async def learn(records: Direct, project: Project, name: str, said: Sequence[Sai
     rows = {finding.text_hash: row for finding, (_, row) in zip(found, said, strict=True)}
 
     def unit(opened: Connection) -> list[str]:
-        learned = insights.learn(opened, found, project_id=project.id, path=path, at=at)
+        insights.learn(opened, found, project_id=project.id, path=path, at=at)
         embeddings.keep_vectors(opened, MODEL, rows)
-        return list(learned.changed)
+        return sorted({each.source.said for each in found})
 
     return await records.write(unit)
 

@@ -99,18 +99,18 @@ _STUMBLES = re.compile(
 
 #: Today's count of what breaks a rule. A number may only fall; at the rule's goal its line goes.
 OPEN: dict[str, int] = {
-    "fragments": 8,
-    "annexes": 1,
+    "fragments": 7,
+    "annexes": 0,
     "folder rings": 5,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 528,
-    "words": 21,
+    "positional": 518,
+    "words": 20,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_242, "modules": 302}
+BOUNDS: dict[str, int] = {"code lines": 60_536, "modules": 300}
 
 
 @dataclass(frozen=True)

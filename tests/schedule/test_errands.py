@@ -105,12 +105,12 @@ class TestDigest:
             found = await watched.store.read(lambda c: projects.count_new(c, EPOCH, EPOCH + 1))
 
         assert (2, 1, 1, 1, 1, 3) == (
-            found.insights,
-            found.contradictions,
-            found.open,
-            found.alerts,
-            found.failures,
-            found.candidates,
+            found["insights"],
+            found["contradictions"],
+            found["open"],
+            found["alerts"],
+            found["failures"],
+            found["candidates"],
         )
 
     async def test_clock_was_ahead(self, tmp_path: Path) -> None:
