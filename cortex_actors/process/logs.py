@@ -73,9 +73,9 @@ class Follower:
     source: LogStream
     #: What passes.
     wanted: logfile.Filter
+    _: KW_ONLY
     #: The number after which it goes on.
     after: int
-    _: KW_ONLY
     #: Records that are given first.
     first: Iterable[logfile.LogEntry] = ()
     #: Of what is old, up to the number `until`, only so many of the last; None for all of it.
@@ -226,10 +226,10 @@ class LogStream:
                 wanted = replace(wanted, since=self._begin)
             if wanted.since or wanted.since_at or keep is None:
                 at, until = wanted.since, 0 if keep is None else self._seq
-                follower = Follower(self, wanted, at, keep=keep, until=until, go_on=go_on)
+                follower = Follower(self, wanted, after=at, keep=keep, until=until, go_on=go_on)
             else:
                 first = self.recent(wanted, last=keep)
-                follower = Follower(self, wanted, self._seq, first=first, go_on=go_on)
+                follower = Follower(self, wanted, after=self._seq, first=first, go_on=go_on)
             self._followers.add(follower)
         return follower
 
