@@ -329,15 +329,7 @@ class Resolving:
                     return section.ended(Ending.SHOWN if job.wish.dry_run else Ending.UNCHANGED)
                 make = _maker(job, section, ours)
                 try:
-                    if job.wish.dry_run:
-                        after = await self.run(make, data or b"")
-                        diff = await self.run(difference, data, after, path=path)
-                        return section.ended(Ending.SHOWN, diff=diff)
-                    found = await self.writer.write(target, make)
-                    ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
-                    after = found.after or b""
-                    diff = await self.run(difference, found.before, after, path=path)
-                    return section.ended(ending, diff=diff)
+                    return await self._ended(job, section, make=make, data=data, target=target)
                 except Moved:
                     continue
             raise errors.KeepsChanging.of(job.path, tries=TRIES)
@@ -381,6 +373,25 @@ class Resolving:
     def shared(self) -> Embed:
         """Return who makes the vectors of the files of one wish."""
         return Shared(self._embed)
+
+    async def _ended(
+        self,
+        job: Assignment,
+        section: ResolvedFile,
+        *,
+        make: Make,
+        data: bytes | None,
+        target: WriteTarget,
+    ) -> ResolvedFile:
+        """Write a section, or show what that would change; raises `Moved` and what hinders it."""
+        if job.wish.dry_run:
+            before, after, ending = data, await self.run(make, data or b""), Ending.SHOWN
+        else:
+            found = await self.writer.write(target, make)
+            before, after = found.before, found.after or b""
+            ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
+        diff = await self.run(difference, before, after, path=job.path)
+        return section.ended(ending, diff=diff)
 
     async def _section(self, job: Assignment, data: bytes, offer: Offer) -> ResolvedFile:
         """Return what a file is to be given; raises `BadInput` for what is no text."""

@@ -155,8 +155,9 @@ class Indexer(AsyncioActor):
 
     async def on_start(self) -> None:  # type: ignore[override]  # Pykka has it plain
         """Look now, whenever something may have changed, and now and then."""
-        for topic in ("*:complete", "memory:remembered", "memory:merged"):
-            self.actor_ref.on_end(self._bus.subscribe(topic, self._on_event).cancel)
+        self.actor_ref.on_end(self._bus.subscribe("*:complete", self._on_event).cancel)
+        self.actor_ref.on_end(self._bus.subscribe("memory:remembered", self._on_event).cancel)
+        self.actor_ref.on_end(self._bus.subscribe("memory:merged", self._on_event).cancel)
         self.spawn(self._live(), name="turns")
 
     def describe(self) -> IndexerInfo:
