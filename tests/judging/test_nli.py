@@ -169,7 +169,7 @@ class TestTrouble:
         assert (LayerState.MISSING, 1, "") == (info.state, info.counters["starts"], layer.model_id)
 
     async def test_nowhere(self, tmp_path: Path, clock: ManualClock) -> None:
-        """A model that is there is no folder starts nothing."""
+        """A model that is not on this machine starts nothing."""
         async with layer_of(tmp_path / "nowhere", clock) as layer:
             with pytest.raises(JudgeMissing, match="there is no folder"):
                 await told(layer, "a", "b")
