@@ -101,18 +101,33 @@ class Doubts:
 #: editors delete and write again, and hints bring several looks in that moment.
 MISSING = 0.5
 
+#: Sweeps after which something is said again that the ledger still does not know; doubled each
+#: time, because it may be that no one can handle it.
+AGAIN = 12
+
+
+@dataclass(frozen=True, slots=True)
+class _Note:
+    """What a path looked like when it was said (None: gone), and when to say it again."""
+
+    state: FileState | None
+    at: float
+    pause: float
+
+    def is_as(self, state: FileState | None) -> bool:
+        """Tell whether the path still looks as it did."""
+        if self.state is None or state is None:
+            return self.state is state
+        return self.state.same_stat(state)
+
 
 class Pending:
-    """Chooses which differences to speak of now: each once, as it looks.
-
-    What the ledger still does not know then is said again with the daily scan.
-    """
+    """Chooses which differences to speak of now."""
 
     def __init__(self, sweep_s: float) -> None:
         """Begin with nothing said; `sweep_s` are the seconds between two sweeps."""
         self._sweep_s = sweep_s
-        #: What a path looked like when it was said; None: gone.
-        self._said: dict[str, FileState | None] = {}
+        self._notes: dict[str, _Note] = {}
         self._missed: dict[str, float] = {}
 
     def choose(
@@ -121,33 +136,40 @@ class Pending:
         """Return the paths to speak of: what the ledger does not know and was not said."""
         different = differences(known, there)
         self._missed = {p: self._missed.get(p, now) for p in different if p not in there}
-        self._said = {p: self._said[p] for p in different if self._is_said(p, there.get(p))}
-        return [path for path in different if path not in self._said and self._is_sure(path, now)]
+        self._notes = {
+            path: note
+            for path in different
+            if (note := self._notes.get(path)) is not None and note.is_as(there.get(path))
+        }
+        return [path for path in different if self._is_due(path, now)]
 
     @property
     def waits(self) -> bool:
         """Whether something differs from what the ledger knows."""
-        return bool(self._said or self._missed)
+        return bool(self._notes or self._missed)
 
-    def note(self, paths: Iterable[str], there: Mapping[str, FileState]) -> None:
+    def repeated(self, paths: Iterable[str]) -> frozenset[str]:
+        """Return those of some paths that were spoken of before, as they look now."""
+        return frozenset(path for path in paths if path in self._notes)
+
+    def note(self, paths: Iterable[str], there: Mapping[str, FileState], now: float) -> None:
         """Remember what was said, or need not be said because it waits to be heard."""
-        self._said.update({path: there.get(path) for path in paths})
+        for path in paths:
+            last = self._notes.get(path)
+            pause = AGAIN * self._sweep_s if last is None else 2 * last.pause
+            self._notes[path] = _Note(there.get(path), now + pause, pause)
 
     def clear(self) -> None:
         """Forget everything."""
-        self._said.clear()
+        self._notes.clear()
         self._missed.clear()
 
-    def _is_said(self, path: str, state: FileState | None) -> bool:
-        """Tell whether a path was said, and looks as it did then."""
-        said = self._said.get(path, state)
-        same = said is state or (said is not None and state is not None and said.same_stat(state))
-        return path in self._said and same
-
-    def _is_sure(self, path: str, now: float) -> bool:
-        """Tell whether a path is there, or was missed for long enough to be gone."""
-        missed = self._missed.get(path)
-        return missed is None or now - missed >= MISSING * self._sweep_s
+    def _is_due(self, path: str, now: float) -> bool:
+        """Tell whether to speak of a path that differs."""
+        missed, note = self._missed.get(path), self._notes.get(path)
+        if missed is not None and now - missed < MISSING * self._sweep_s:
+            return False
+        return note is None or now >= note.at
 
 
 log = logging.getLogger("cortex.watcher")
@@ -300,7 +322,7 @@ class Watcher(AsyncioActor):
         due = self._pending.choose(ours, swept.files, self._at)
         waiting = await self._waiting(due)
         await self._say([*(path for path in due if path not in waiting), *doubtful])
-        self._pending.note(due, swept.files)
+        self._pending.note(due, swept.files, self._at)
         self._doubts.settled(doubtful, ours)
         stirs = polled or doubtful or self._pending.waits
         self._calm = 1 if stirs else min(2 * self._calm, RARELY)
@@ -318,10 +340,15 @@ class Watcher(AsyncioActor):
         await self._parts.bus.publish_all(said, source=self.actor_name)
 
     async def _waiting(self, due: Sequence[str]) -> frozenset[str]:
-        """Return what an earlier life said and waits for its reader: it need not be said again."""
-        if not (self._is_first and due):
+        """Return what need not be said again: it waits for its reader.
+
+        Only of what was said before as it is now, by this life or, at its first look, by another:
+        what has changed since may be in the reader's hand, and already read.
+        """
+        asked = frozenset(due) if self._is_first else self._pending.repeated(due)
+        if not asked:
             return frozenset()
-        return await self._parts.records.read(lambda c: events.waiting_keys(c, READER, due))
+        return await self._parts.records.read(lambda c: events.waiting_keys(c, READER, asked))
 
     def _known(self, connection: Connection) -> tuple[dict[str, FileState], frozenset[str]]:
         """Return what the ledger has about our files, and the roots below ours (a query).

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from cortex_actors.clock import DAY
 from cortex_actors.storage import projects
 from cortex_actors.watching.sweep import sweep
+from cortex_actors.watching.watcher import AGAIN
 from tests.pipeline.support import Embedder
+from tests.watching.support import SWEEP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,11 +53,24 @@ class TestLedger:
 
         await watch.told("CLAUDE.md")
 
+    async def test_said_again(self, watch: Watch) -> None:
+        """What is told of, heard, and stays unknown is told of again, ever more rarely."""
+        watch.write("CLAUDE.md")
+        await watch.begin()
+        await watch.heard()
+        counts = []
+        for _ in range(3 * AGAIN + 1):
+            await watch.turn(SWEEP)
+            await watch.heard()
+            counts.append(len(watch.said))
+
+        assert [1] * (AGAIN - 1) + [2] * 2 * AGAIN + [3, 3] == counts
+
     async def test_waits(self, watch: Watch) -> None:
         """What waits to be read is not told of again, however long that takes."""
         watch.write("CLAUDE.md")
         await watch.begin()
-        for _ in range(12):
+        for _ in range(3 * AGAIN):
             await watch.sweep()
 
         assert ["CLAUDE.md"] == watch.said
@@ -96,11 +111,11 @@ class TestLedger:
         await watch.sweep()
         await watch.told("CLAUDE.md")
         await office.handled("accumulator")
-        for _ in range(12):
+        for _ in range(AGAIN + 1):
             await watch.sweep()
 
         assert ["CLAUDE.md"] == watch.said
-        assert {} == watch.watcher._pending._said
+        assert {} == watch.watcher._pending._notes
 
     async def test_one_commit(self, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
         """However many files differ, they are told of in one commit."""
