@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import json
+from collections import Counter
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -255,7 +256,16 @@ class Operations:
 
         """
         whole = str(Path(path).expanduser().absolute())  # noqa: ASYNC240 - touches no disk
-        return Imported.of(await self._ask("import_memories", path=whole, dry_run=dry_run))
+        total: dict[str, Any] = {"next": 0}
+        while (skip := total["next"]) is not None:
+            said = {"path": whole, "dry_run": dry_run, "skip": skip}
+            found = await self._ask("import_memories", **said)
+            for name in ("added", "unplaced"):
+                found[name] = dict(Counter(total.get(name)) + Counter(found[name]))
+            for name in ("records", "redacted", "existing", "differing"):
+                found[name] = total[name] + found[name] if skip else found[name]
+            total = found
+        return Imported.of(total)
 
     async def _exported(self, kind: str, **said: object) -> list[dict[str, Any]]:
         """Return all records of a kind."""

@@ -126,3 +126,11 @@ class _Text:
         chunk = next(self._chunks, "")
         self._held, self._at = self._held[self._at :] + chunk, 0
         return bool(chunk)
+
+
+def _value(line: str, place: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the value on a line."""
+    try:
+        return json.loads(line)
+    except (ValueError, RecursionError) as error:
+        raise BadInput(f"{place} is no JSON: {error}") from error

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from functools import partial
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Final
 
@@ -34,6 +34,9 @@ GROUP, PAGE = 200, 500
 
 #: Characters that are read at once.
 _PIECE: Final = 65_536
+
+#: Seconds after which a call ends and the next one goes on: an operation may take 120.
+LONG: Final = 45.0
 
 #: Ids that are named of which something else is known.
 _NAMED: Final = 20
@@ -82,47 +85,71 @@ async def export(
 
 
 @operation("memory.import", http="POST /memories/import")
-async def import_memories(call: Call, path: str, *, dry_run: bool = False) -> dict[str, Any]:
+async def import_memories(
+    call: Call, path: str, *, dry_run: bool = False, skip: int = 0
+) -> dict[str, Any]:
     """Import the memories of a file that are not there yet; only the owner may.
 
-    All of it is checked before anything is written. The same file adds nothing a second time: one
-    that was cut short is imported again. `unplaced` are those of projects that are not known here,
-    by name: they belong to none from now on. Raises `BadInput` with the place of a wrong record,
-    `NotFound`.
+    All of it is checked before anything is written. A large file takes several calls: `next` is the
+    `skip` of the next one; None at the end. How many records and secrets there are, the first call
+    says. The same file adds nothing a second time. `unplaced` are those of projects that are not
+    known here, by name: they belong to none from now on. Raises `BadInput` with the place of a
+    wrong record, `NotFound`.
     """
-    return await call.tasks.run("import", partial(_import, call, path, dry_run=dry_run))
+    return await call.tasks.run("import", partial(_import, call, path, dry_run=dry_run, skip=skip))
 
 
-async def _import(call: Call, path: str, *, dry_run: bool) -> dict[str, Any]:
-    """Import a file, one group of records after the other."""
-    secrets = await asyncio.to_thread(lambda: [each.redacted for each in read_records(path)])
-    total, waiting = memory_transfer.Arrived(), read_records(path)
+async def _import(call: Call, path: str, *, dry_run: bool, skip: int) -> dict[str, Any]:
+    """Import as much as one call may."""
+    begun, done = call.clock.monotonic(), skip
+    records, redacted = (0, 0) if skip else await asyncio.to_thread(_check, path)
+    total, waiting = memory_transfer.Arrived(), read_records(path, skip=skip)
     while group := await asyncio.to_thread(lambda: list(islice(waiting, GROUP))):
-        arrive = partial(memory_transfer.import_records, found=group)
+        arrive = partial(memory_transfer.import_records, found=[each for _, each in group])
         some = await call.change(arrive, dry_run=dry_run)
         total.added += some.added
         total.existing += some.existing
         total.differing += some.differing
         total.unplaced += some.unplaced
-    # Which of the memories answer which is written now that all are there.
-    answers = read_records(path, answering=True)
-    while not dry_run and (group := await asyncio.to_thread(lambda: list(islice(answers, GROUP)))):
-        found = {e.item.id: e.item.replies_to for e in group if isinstance(e.item, Memory)}
-        await call.records.write(partial(memory_transfer.link_replies, found=found))
+        done = group[-1][0]
+        if call.clock.monotonic() - begun > LONG:
+            break
+    if not (group or dry_run):
+        await _answer(call, path)
     return {
         "path": path,
         "dry_run": dry_run,
-        "records": len(secrets),
-        "redacted": sum(secrets),
+        "records": records,
+        "redacted": redacted,
         "added": dict(total.added),
         "existing": total.existing,
         "differing": total.differing[:_NAMED],
         "unplaced": dict(total.unplaced),
+        "next": done if group else None,
     }
 
 
-def read_records(path: str, *, answering: bool = False) -> Iterator[CarriedRecord]:
-    """Yield the records of a file.
+def _check(path: str) -> tuple[int, int]:
+    """Return how many records a file has, and how many secrets are left out of them.
+
+    Raises `BadInput` with the place of the first wrong one.
+    """
+    secrets = [each.redacted for _, each in read_records(path)]
+    return len(secrets), sum(secrets)
+
+
+async def _answer(call: Call, path: str) -> None:
+    """Write which of the memories answer which, now that all are there."""
+    waiting = read_records(path, answering=True)
+    while group := await asyncio.to_thread(lambda: list(islice(waiting, GROUP))):
+        found = {e.item.id: e.item.replies_to for _, e in group if isinstance(e.item, Memory)}
+        await call.records.write(partial(memory_transfer.link_replies, found=found))
+
+
+def read_records(
+    path: str, *, skip: int = 0, answering: bool = False
+) -> Iterator[tuple[int, CarriedRecord]]:
+    """Yield the records of a file behind the first so many, numbered.
 
     `answering` leaves out those that answer nothing. What is left out is not checked, which takes
     most of the time. Raises `NotFound`, and `BadInput` with the place of a wrong record.
@@ -131,13 +158,16 @@ def read_records(path: str, *, answering: bool = False) -> Iterator[CarriedRecor
     with _opened(path) as file:
         try:
             pieces = iter(lambda: file.read(_PIECE), "")
+            numbers = count(1)
             for place, collection, found in jsonstream.collections(pieces):
                 if not collection:
                     version = _version(found) if place == "format_version" else version
-                elif not (answering and isinstance(found, dict) and not found.get("responding_to")):
+                elif (number := next(numbers)) > skip and not (
+                    answering and isinstance(found, dict) and not found.get("responding_to")
+                ):
                     made = memorycore.read_record(collection, found)
                     if made.item.agent_id != PROBE:
-                        yield made
+                        yield number, made
             _version(version)
         except UnicodeDecodeError as error:
             message = f"cannot import {path}: behind {place} it is no text in UTF-8: {error}"
