@@ -318,7 +318,10 @@ def _wiring(
 #: Checks of what the ledger holds; each sees one moment of it.
 LEDGER: tuple[tuple[str, file.Check], ...] = (
     ("pages", file.check_pages),
+    ("relations", file.check_relations),
     ("texts", passages.check_texts),
+    ("owner", rows.check_owner),
+    ("beliefs", rows.check_beliefs),
     ("passages", passages.check_passages),
     ("words", file.check_words),
     ("model", models.check_active),

@@ -141,6 +141,7 @@ class Repair(StrEnum):
     """What `--repair` can do about a diagnosis; in this order, because each needs those before."""
 
     WORDS = "words"  # first: a passage cannot be changed while its words are damaged
+    BELIEFS = "beliefs"
     PASSAGES = "passages"
     DAMAGED = "damaged"
     FORGOTTEN = "forgotten"

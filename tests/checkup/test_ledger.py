@@ -32,7 +32,10 @@ class TestWell:
         assert {
             "ledger",
             "pages",
+            "relations",
             "texts",
+            "owner",
+            "beliefs",
             "passages",
             "words",
             "model",
@@ -199,12 +202,25 @@ class TestLedger:
         assert any(each.damaged for each in case.look().diagnoses)
         assert faults.name_marker(case.home.ledger).exists()
 
+    def test_relations(self, case: Case) -> None:
+        """Rows whose counterpart is gone are told."""
+        case.run("DELETE FROM projects")
+
+        assert "rows that are not there" in case.ill()["relations"].found
+
+    def test_owner(self, case: Case) -> None:
+        """A daemon that has a ledger open which names another owner is told."""
+        case.run("UPDATE owner SET pid = 1")
+
+        assert "pid 1" in case.ill(online=True)["owner"].found
+
     def test_fails(self, case: Case) -> None:
         """A check that fails is a finding, and the others go on."""
-        case.run("DROP TABLE index_state")
+        case.run("DROP TABLE owner")
         found = case.ill()
 
-        assert ["index"] == [each for each in found if "check itself failed" in found[each].found]
+        assert "the check itself failed" in found["owner"].found
+        assert ["owner"] == list(found)
 
     def test_called_off(self, case: Case) -> None:
         """A stop breaks a checkup off."""

@@ -46,6 +46,28 @@ async def treated(case: Case) -> list[str]:
 
 
 class TestLedger:
+    async def test_beliefs(self, case: Case) -> None:
+        """A memory is believed while it is active, as its row tells when that ended."""
+        who = "INSERT INTO agents (id, display_name, symbol, registered_at)"
+        case.run(f"{who} VALUES ('A', 'A', 'A', 1)")
+        columns = "id, realm, agent_id, layer, type, text, abstract, summary, text_hash, created_at"
+        for number, rest in enumerate(("'active', NULL", "'archived', 9")):
+            name = f"mem_{number:026}"
+            case.run(
+                f"INSERT INTO memories ({columns}, layer_since, status, archived_at) VALUES (?,"  # noqa: S608
+                f" 'private', 'A', 'working', 'fact', ?, '', '', zeroblob(32), 5, 5, {rest})",
+                name,
+                name,
+            )
+        case.run("INSERT INTO beliefs VALUES (?, 5, NULL)", f"mem_{1:026}")
+        assert "beliefs" in case.ill()
+
+        assert "beliefs" in await treated(case)
+        assert "beliefs" not in case.ill()
+        open_one = "SELECT memory_id FROM beliefs WHERE ended_at IS NULL AND began_at = 5"
+        assert f"mem_{0:026}" == case.ask(open_one)
+        assert 9 == case.ask("SELECT max(ended_at) FROM beliefs")
+
     async def test_passages(self, case: Case) -> None:
         """Passages that lack are made again with their words, and strays go."""
         case.run("DELETE FROM passages WHERE id < 4")

@@ -13,6 +13,7 @@ from sqlalchemy import select
 from cortex_actors.domain.memory import MemoryStatus
 from cortex_actors.storage import memory_history, memory_records
 from cortex_actors.storage.health import passages
+from cortex_actors.storage.health import rows as believed
 from cortex_actors.storage.tables.schema import memories as rows
 from tests.storage.lives import Lives
 from tests.storage.things import active_ids, in_memory
@@ -76,17 +77,10 @@ def happen(lives: Lives, what: str, one: int, other: int) -> None:
         getattr(lives, what)(names[one % len(names)])
 
 
-#: Memories that are believed and not active, or the other way round.
-DISAGREEING = (
-    "SELECT m.id FROM memories AS m LEFT JOIN beliefs AS b ON b.memory_id = m.id"
-    " AND b.ended_at IS NULL WHERE (m.status = 'active') <> (b.memory_id IS NOT NULL)"
-)
-
-
 def agrees(lives: Lives) -> None:
     """Compare a ledger with its model."""
     read = lives.tables.read
-    assert [] == read(lambda c: c.exec_driver_sql(DISAGREEING).all())
+    assert [] == read(believed.list_disagreeing)
     assert [] == read(passages.lacking) + read(passages.stray)
     assert current(lives) == read(lambda c: memory_history.find_current(c, lives.known))
     for name in lives.known:

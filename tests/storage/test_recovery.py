@@ -38,6 +38,13 @@ def filed(tmp_path: Path) -> Filed:
     return filed
 
 
+def said(filed: Filed, *, at: int, name: str) -> None:
+    """Let the log name an event."""
+    record = {"at": at, "topic": "file:changed", "event": name}
+    with (filed.home.logs / "cortex.ndjson").open("a") as log:
+        log.write(json.dumps(record) + "\n")
+
+
 def restored(filed: Filed, *, at: int) -> None:
     """Put the backup in the ledger's place, as a user does."""
     offline.restore(filed.home, offline.choose(filed.home, offline.LATEST), at=at)
@@ -299,6 +306,22 @@ class TestHowMuch:
 
 
 class TestRestored:
+    def test_given_up(self, filed: Filed) -> None:
+        """What a user gave up by restoring an older ledger is not missing from a later one."""
+        said(filed, at=EPOCH + 10 * SECOND, name=event_id(900))
+        restored(filed, at=EPOCH + 20 * SECOND)
+        said(filed, at=EPOCH + 30 * SECOND, name=event_id(901))
+        filed.path.write_bytes(b"x" * PAGE)
+
+        assert [event_id(901)] == [each["id"] for each in recovered(filed).logged]
+
+    def test_not_restored(self, filed: Filed) -> None:
+        """Without a restore everything that the log names from the backup on counts."""
+        said(filed, at=EPOCH + 10 * SECOND, name=event_id(900))
+        filed.path.write_bytes(b"x" * PAGE)
+
+        assert [event_id(900)] == [each["id"] for each in recovered(filed).logged]
+
     def test_status(self, filed: Filed) -> None:
         """A recovery is no longer shown once its ledger was replaced by another."""
         filed.path.write_bytes(b"x" * PAGE)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.clock import SECOND
 from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.storage.ledger import backups, faults, recovery
 from cortex_actors.storage.ledger.salvage import relist
@@ -43,6 +45,23 @@ class TestReport:
         assert sorted(known - here) == list(report.missing_ids["events"])
         assert 0 < report.missing["events"] == len(known - here)
         assert "events" in report.unreadable
+
+    def test_logged(self, filed: Filed) -> None:
+        """Events that only the log still names are reported as well, durable ones alone."""
+        lines = [
+            {"at": EPOCH + SECOND, "topic": "file:changed", "event": "evt_lost"},
+            {"at": EPOCH + SECOND, "topic": "file:changed", "event": event_id(3)},
+            {"at": EPOCH + SECOND, "topic": "actor:crashed", "event": "evt_not_durable"},
+            {"at": EPOCH - BACKUP_HOUR, "topic": "file:changed", "event": "evt_long_ago"},
+            {"at": EPOCH + SECOND, "text": "no event"},
+        ]
+        text = "\n".join(json.dumps(each) for each in lines)
+        (filed.home.logs / "cortex.ndjson").write_text(text)
+        damaged(filed, "no database")
+        report = recovered(filed)
+
+        assert ["evt_lost"] == [each["id"] for each in report.logged]
+        assert 1 == report.lost
 
     def test_shown(self, filed: Filed) -> None:
         """A recovery is shown for a week, with where to read more."""

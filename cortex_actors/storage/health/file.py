@@ -1,4 +1,4 @@
-"""The ledger's file itself: its version, its pages and its words.
+"""The ledger's file itself: its version, its pages, its relations and its words.
 
 A way into the ledger for checks: read-only, on connections of its own, ended at any moment.
 
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
-from cortex_actors.domain.hit import Diagnosis, Repair, error, note
+from cortex_actors.domain.hit import Diagnosis, Repair, error, note, warning
 from cortex_actors.storage.ledger import connection, faults
 from cortex_actors.storage.ledger.files import OLDEST_SCHEMA, SCHEMA_VERSION, UPGRADE, is_too_old
 from cortex_actors.storage.tables.schema import WORDS
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 
 _REPAIR = "cortex doctor --repair"
+
+#: Rows without their counterpart that are listed; of more only the number is given.
+_NAMED = 3
 
 
 def version(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
@@ -59,6 +62,15 @@ def check_pages(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
         return
     remedy = "the next start recovers it (docs/recovery.md): cortex daemon restart"
     yield error("pages", found, mend=remedy, damaged=True)
+
+
+def check_relations(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
+    """Look for rows whose parent row is missing: they were written by hand."""
+    if not (found := connection.list_strays(opened)):
+        yield Diagnosis("relations", "every row belongs to one that is there")
+        return
+    text = f"{len(found)} rows belong to rows that are not there: {', '.join(found[:_NAMED])}"
+    yield warning("relations", text, mend="a backup from before has them: cortex daemon restore")
 
 
 def check_words(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:

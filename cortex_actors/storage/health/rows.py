@@ -1,4 +1,11 @@
-"""What the ledger says of files: whose they are, what was read, and what waits to be read.
+"""Whether what is noted of the past agrees with the present: beliefs with states.
+
+Passages are compared with states in `passages.py`; what belongs to rows that are gone, in
+`pages.py`.
+
+What the ledger says of files: whose they are, what was read, and what waits to be read.
+
+Who may write the ledger, as the ledger says it.
 
 Which changes the vector index has applied, as the ledger says it.
 
@@ -10,11 +17,13 @@ gone.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, delete, select
 
+from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.domain.memory import SearchPlace, name_index
 from cortex_actors.storage import embeddings, projects
@@ -24,11 +33,13 @@ from cortex_actors.storage.index import pending as indexing
 from cortex_actors.storage.ledger.salvage import KINDS
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables.columns import group_pairs
+from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import (
     WORDS,
     deliveries,
     events,
     insight_sources,
+    owner,
     vectors,
 )
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
@@ -39,6 +50,35 @@ if TYPE_CHECKING:
     from cortex_actors.domain.project import Project, Revocation
     from cortex_actors.storage.health.file import CheckupScope
     from cortex_actors.storage.projects import FileState
+
+
+#: Active memories without a known beginning of their belief.
+LACKING = (
+    "SELECT id FROM memories AS m WHERE m.status = 'active' AND NOT EXISTS"
+    " (SELECT 1 FROM beliefs AS b WHERE b.memory_id = m.id AND b.ended_at IS NULL)"
+)
+
+#: Memories that are still believed and are not active any more.
+LASTING = (
+    "SELECT m.id FROM beliefs AS b JOIN memories AS m ON m.id = b.memory_id"
+    " WHERE b.ended_at IS NULL AND m.status <> 'active'"
+)
+
+
+def check_beliefs(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
+    """Compare since when until when memories were believed with the states they are in."""
+    if wrong := list_disagreeing(opened):
+        text = f"{len(wrong):,} memories are believed and not active, or the other way round"
+        yield error("beliefs", text, mend="cortex doctor --repair", repair=Repair.BELIEFS)
+        return
+    total = opened.exec_driver_sql("SELECT count(*) FROM beliefs").scalar_one()
+    yield Diagnosis("beliefs", f"{total:,} stretches of time, as the memories are")
+
+
+def list_disagreeing(opened: Connection, _model: str = "") -> list[str]:
+    """Return the memories whose beliefs do not agree with the state that each is in."""
+    queries = (LACKING, LASTING)
+    return sorted({row[0] for query in queries for row in opened.exec_driver_sql(query)})
 
 
 #: Who reads files.
@@ -88,6 +128,21 @@ def load_files(opened: Connection, _model: str = "") -> LedgerFiles:
     )
 
 
+def check_owner(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
+    """Check that the owner in the ledger is the process that has it open."""
+    row = opened.execute(select(owner.c.epoch, owner.c.pid, owner.c.started_at)).one_or_none()
+    if row is None:
+        remedy = "a start writes one: cortex daemon restart"
+        say = warning if scope.online else note
+        yield say("owner", "the ledger names no owner", mend=remedy)
+    elif scope.online and row.pid != os.getpid():
+        text = f"the ledger names pid {row.pid}, and pid {os.getpid()} has it open"
+        yield error("owner", text, mend="two daemons cannot share a ledger: cortex daemon restart")
+    else:
+        since = f"pid {row.pid} since {iso(row.started_at)}"
+        yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
+
+
 def check_index(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Check which generation is in use, whose vectors it holds, and which changes wait for it."""
     state, pending = indexing.state(opened), indexing.pending(opened)
@@ -116,6 +171,21 @@ SLICE = 500
 _REMAKE = {name: remake for _, collections, remake in KINDS for name in collections}
 
 
+_OPEN = (
+    "INSERT INTO beliefs (memory_id, began_at)"  # noqa: S608 - ours
+    " SELECT m.id, coalesce((SELECT max(b.ended_at) FROM beliefs AS b WHERE b.memory_id = m.id),"
+    " m.created_at) FROM memories AS m WHERE m.id IN :ids"
+    f" AND m.id IN ({LACKING})"
+    " ON CONFLICT (memory_id, began_at) DO UPDATE SET ended_at = NULL"
+)
+_CLOSE = (
+    "UPDATE beliefs SET ended_at = max(began_at, (SELECT coalesce(m.merged_at, m.replaced_at,"  # noqa: S608 - ours
+    " m.archived_at, m.layer_since) FROM memories AS m WHERE m.id = beliefs.memory_id))"
+    f" WHERE ended_at IS NULL AND memory_id IN ({LASTING})"
+    " AND memory_id IN :ids"
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Mend:
     """How one kind of damage is mended; `did` completes "300 ..."."""
@@ -126,6 +196,12 @@ class Mend:
     #: Does some of it, in the transaction of the connection.
     work: Callable[[Connection, str, Sequence[Any]], object]
     slice: int = SLICE
+
+
+def _mend_beliefs(connection: Connection, _model: str, ids: Sequence[str]) -> None:
+    """Make the beliefs of memories agree with their states, as well as rows tell of it."""
+    execute_for(connection, _CLOSE, ids)
+    execute_for(connection, _OPEN, ids)
 
 
 def _remake(connection: Connection, _model: str, items: Sequence[tuple[str, str]]) -> None:
@@ -165,6 +241,7 @@ MENDS: Mapping[Repair, Mend] = {
         lambda *_: list(WORDS),
         lambda c, *_: passage_rows.rebuild(c),
     ),
+    Repair.BELIEFS: Mend("memories got their beliefs right", list_disagreeing, _mend_beliefs),
     Repair.PASSAGES: Mend(
         "items got their passages again",
         lambda c, _: sorted({*health_of_passages.stray(c), *health_of_passages.lacking(c)}),

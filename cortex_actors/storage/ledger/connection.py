@@ -206,6 +206,12 @@ def find_damage(connection: Connection, how: str) -> str:
     return "" if found == "ok" else " ".join(str(found).split())
 
 
+def list_strays(connection: Connection) -> list[str]:
+    """Return the rows that belong to a row which is not there."""
+    found = connection.exec_driver_sql("PRAGMA foreign_key_check")
+    return [f"{row[0]} row {row[1]} (no {row[2]})" for row in found]
+
+
 #: The tables in which FTS5 keeps a list; the content is the passages.
 _SHADOWS = ("data", "idx", "docsize", "config")
 

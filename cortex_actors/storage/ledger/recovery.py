@@ -17,12 +17,15 @@ import json
 import logging
 import os
 import sqlite3
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.clock import DAY, Clock, iso
-from cortex_actors.errors import LedgerDown, StorageFull, StorageReadOnly
+from cortex_actors import topics
+from cortex_actors.clock import DAY, SECOND, Clock, iso
+from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.home import Home, write_private
+from cortex_actors.process.logfile import read_objects
 from cortex_actors.storage.ledger import backups, connection, faults, files
 from cortex_actors.storage.ledger.backups import PART, Backup, copy, make_private, problem, version
 from cortex_actors.storage.ledger.connection import migrate
@@ -62,11 +65,13 @@ class RecoveryReport:
     missing_ids: Mapping[str, Sequence[str]] = field(default_factory=dict)
     #: Tables of which a part could not be read: there may be more missing than is known.
     unreadable: Sequence[str] = ()
+    #: Events that the log names, and that are neither back nor under `missing_ids`.
+    logged: Sequence[Mapping[str, str]] = ()
 
     @property
     def lost(self) -> int:
         """How many things are known to be missing."""
-        return sum(self.missing.values())
+        return sum(self.missing.values()) + len(self.logged)
 
 
 def write(folder: Path, report: RecoveryReport) -> Path:
@@ -143,6 +148,9 @@ log = logging.getLogger("cortex.ledger")
 #: What the name of a damaged ledger says of it.
 KIND = "corrupt"
 
+#: Events that a report names from the log; more are only a number too large to read.
+LOGGED = 10_000
+
 
 def make_ready(home: Home, clock: Clock) -> RecoveryReport | None:
     """Leave a ledger that can be opened, or none where there was none; return what that took.
@@ -186,6 +194,7 @@ def recover(home: Home, reason: str, *, at: int) -> RecoveryReport:
         missing=salvaged.missing if salvaged else {},
         missing_ids=salvaged.missing_ids if salvaged else {},
         unreadable=salvaged.unreadable if salvaged else ["every table"],
+        logged=_logged(home, made, chosen, known=salvaged),
     )
     return _exchange(home, made, report)
 
@@ -283,3 +292,29 @@ def _relisted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
     finally:
         for each in (scratch, *files.beside(scratch)):
             each.unlink(missing_ok=True)
+
+
+def _logged(
+    home: Home, made: Path, chosen: Backup | None, *, known: Salvaged | None
+) -> list[dict[str, str]]:
+    """Return the durable events that the log names and nothing else; custom ones may be transient.
+
+    Those from before the last `cortex daemon restore` its user has given up. The second before the
+    backup counts, too: what its last moment holds may be in the log a little earlier.
+    """
+    backed_up = 0 if chosen is None else chosen.at - SECOND
+    since = max(backed_up, backups.find_restored(home.ledger) or 0)
+    with closing(files.reader(made, still=True)) as opened:
+        there = {row[0] for row in opened.execute("SELECT id FROM events")}
+    if known is not None:
+        there |= set(known.missing_ids.get("events", ()))
+    found: list[dict[str, str]] = []
+    for record in read_objects(home.logs / "cortex.ndjson"):
+        at, topic, name = record.get("at"), record.get("topic"), record.get("event")
+        if not (isinstance(at, int) and isinstance(topic, str) and isinstance(name, str)):
+            continue
+        with suppress(CortexError):  # no topic of ours
+            if at >= since and name not in there and topics.find(topic).durable:
+                there.add(name)
+                found.append({"id": name, "topic": topic, "at": iso(at)})
+    return found[:LOGGED]
