@@ -425,7 +425,7 @@ def _why(provider: str, *, compiles: bool, wrong: Mapping[str, str]) -> str:
         return "embedding.compile is false"
     return (
         "not compiled yet: a daemon tries it in the background, `cortex model prepare` does so now "
-        "and says what hinders it"
+        "and says what stands in the way"
     )
 
 
