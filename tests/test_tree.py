@@ -163,6 +163,7 @@ class TestLive:
                 names.append(str(report.child))
 
         monkeypatch.setattr(embedder, "compile_model", compile_model)
+        monkeypatch.setattr(embedder, "find_refusal", lambda *_: None)
         async with grown(tmp_home, outside=Outside(witness=hear)) as tree:
             await tree.cortex.backup(str(tmp_path / "copy.db"))
             await tree.cortex.import_memories(str(said), dry_run=True)

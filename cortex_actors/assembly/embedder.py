@@ -6,6 +6,7 @@ model of a home that has none yet, and say how a provider works (threads, retrie
 
 from __future__ import annotations
 
+import asyncio
 import re
 from dataclasses import replace
 from functools import partial
@@ -15,9 +16,10 @@ from typing import TYPE_CHECKING
 from cortex_actors.assembly.reload import MODEL
 from cortex_actors.embedding import factory
 from cortex_actors.embedding.compiler import compile_model
+from cortex_actors.embedding.manifest import find_refusal
 from cortex_actors.embedding.models import PACKAGED, PUBLISHER, locate
 from cortex_actors.embedding.provider import Provider, ProviderState
-from cortex_actors.errors import ModelMissing
+from cortex_actors.errors import ModelMissing, NotCompilable
 from cortex_actors.storage.models import ChosenModel
 
 if TYPE_CHECKING:
@@ -141,6 +143,8 @@ class Incumbent:
         `CompileFailed`, `ModelMissing`.
         """
         found, folder = locate(model.name or self._settings.model), self._world.home.models
+        if (reason := await asyncio.to_thread(find_refusal, folder, found.model_id)) is not None:
+            raise NotCompilable(reason)
 
         def tell(line: str) -> None:
             self._on_line(line)

@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from cortex_actors import errors
 from cortex_actors.embedding import calibration
-from cortex_actors.embedding.manifest import Manifest, compiled, list_versions
+from cortex_actors.embedding import manifest as refusals
+from cortex_actors.embedding.manifest import Manifest, compiled
 from cortex_actors.embedding.torch_child import PROGRESS
 from cortex_actors.home import hash_weights, open_private
 from cortex_actors.process.lock import take_lock
@@ -97,7 +98,7 @@ async def _found_or_made(
             return found[1]
         bench = await _finished(calibration.begin_bench, folder)
         try:
-            facts = await _built(model, bench, say=say, child=child)
+            facts = await _built(model, bench, clock=clock, say=say, child=child)
             say("moving the compiled model to its place")
             return await _finished(_installed, model, bench, facts, clock.now())
         finally:
@@ -111,17 +112,19 @@ def _installed(model: Model, bench: Path, facts: dict[str, Any], at: int) -> Man
             f"the files in {model.folder} promise vectors of {model.dimension} numbers and the "
             f"model makes {facts['dimension']}; mend the folder, then: cortex model prepare"
         )
-    return calibration.install(
+    manifest = calibration.install(
         bench,
-        {**facts, "versions": list_versions()},
+        {**facts, "versions": refusals.list_versions()},
         source=model.model_id,
         source_hash=hash_weights(model.folder),
         at=at,
     )
+    refusals.forget_refusal(bench.parent, model.model_id)
+    return manifest
 
 
 async def _built(
-    model: Model, bench: Path, *, say: Say, child: str | Sequence[str]
+    model: Model, bench: Path, *, clock: Clock, say: Say, child: str | Sequence[str]
 ) -> dict[str, Any]:
     """Have a child fill the bench, and return what it says of the model."""
     process = await ChildProcess.spawn(
@@ -131,7 +134,7 @@ async def _built(
         # The caller's timeout ends this; a deadline of its own would be one number too many.
         facts, _ = await process.request("compile", {"folder": str(bench)}, deadline=TIMEOUT)
     except ChildHandlerError as error:
-        raise _refusal(error, model) from error
+        raise await _refusal(error, model, bench.parent, clock) from error
     except errors.ChildProcessDown as error:
         how = str(error).partition("; ask again")[0]  # this one is not started again
         raise errors.CompileFailed(
@@ -142,8 +145,10 @@ async def _built(
     return facts
 
 
-def _refusal(error: ChildHandlerError, model: Model) -> errors.CompileFailed:
-    """Return what the child's error means."""
+async def _refusal(
+    error: ChildHandlerError, model: Model, folder: Path, clock: Clock
+) -> errors.CompileFailed:
+    """Return what the child's error means; what will not pass is remembered."""
     said = str(error).partition(f"{error.kind}: ")[2]
     kind = KNOWN.get(error.kind, errors.CompileFailed)
     if kind is errors.CompileNoRoom:
@@ -153,6 +158,8 @@ def _refusal(error: ChildHandlerError, model: Model) -> errors.CompileFailed:
             f"{model.model_id} was not compiled ({error.kind}: {said}); see `cortex daemon logs`, "
             "then try again: cortex model prepare"
         )
+    remember = partial(refusals.remember_refusal, folder, model.model_id, said, at=clock.now())
+    await _finished(remember)
     return errors.NotCompilable(
         f"{model.model_id} has no compiled form: {said}. It is used in its float form, slower; "
         "`cortex model migrate --to NAME` chooses another model"

@@ -409,24 +409,25 @@ def report(models: Path, model_id: str, *, provider: str, compiles: bool) -> dic
         "provider": provider,
         "form": form,
         "compiled": None if found is None else _shape(*found),
-        "why": "" if found else _why(provider, compiles=compiles, wrong=wrong),
+        "why": "" if found else _why(models, source, provider, compiles=compiles, wrong=wrong),
         "damaged": wrong,
         "lost": is_lost,
     }
 
 
-def _why(provider: str, *, compiles: bool, wrong: Mapping[str, str]) -> str:
+def _why(
+    models: Path, source: str, provider: str, *, compiles: bool, wrong: Mapping[str, str]
+) -> str:
     """Return why a model has no compiled form that can be used."""
     if provider != COMPILES:
         return f"only models of {COMPILES} are compiled"
+    if reason := manifests.find_refusal(models, source):
+        return reason
     if wrong:
         return "it is damaged or not there, and has to be made again"
     if not compiles:
         return "embedding.compile is false"
-    return (
-        "not compiled yet: a daemon tries it in the background, `cortex model prepare` does so now "
-        "and says what stands in the way"
-    )
+    return "not compiled yet: a daemon does it in the background, `cortex model prepare` does now"
 
 
 def _shape(folder: Path, manifest: manifests.Manifest) -> dict[str, Any]:

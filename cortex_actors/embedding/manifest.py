@@ -241,3 +241,37 @@ def list_versions() -> dict[str, str]:
         with suppress(PackageNotFoundError):
             found[package] = version(package)
     return found
+
+
+def remember_refusal(models: Path, source: str, reason: str, *, at: int) -> None:
+    """Keep why a model was refused, at a time in UTC microseconds.
+
+    A disk that does not take it costs one more attempt.
+    """
+    content = {"source": source, "reason": reason, "versions": list_versions(), "at": at}
+    with suppress(OSError):
+        write_private(_path(models, source), json.dumps(content, indent=2) + "\n")
+
+
+def forget_refusal(models: Path, source: str) -> None:
+    """Drop a note, if there is one: the model has a compiled form after all."""
+    with suppress(OSError):
+        _path(models, source).unlink(missing_ok=True)
+
+
+def find_refusal(models: Path, source: str) -> str | None:
+    """Return why a float model has no compiled form; None when that is not known.
+
+    Blocks for a moment: it reads some small files.
+    """
+    try:
+        found = json.loads(_path(models, source).read_text(encoding="utf-8"))
+        is_current = found["source"] == source and found["versions"] == list_versions()
+        return str(found["reason"]) if is_current else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+def _path(models: Path, source: str) -> Path:
+    """Return where a model's note lies; ids may hold anything, so the name is a hash."""
+    return models / f".refused-{sha256(source.encode()).hexdigest()[:16]}.json"

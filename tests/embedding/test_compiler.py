@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.embedding import compiler
+from cortex_actors.embedding import compiler, manifest
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.manifest import compiled, list_damaged
+from cortex_actors.embedding.manifest import compiled, find_refusal, list_damaged
 from cortex_actors.embedding.models import Model
 from cortex_actors.errors import CompileFailed, CompileNoRoom, NotCompilable
 from tests.architecture.source import ROOT
@@ -215,6 +215,49 @@ class TestKilled:
         behave(model, "good")
         await made(model, models)
         assert [] == leftovers(models)
+
+
+class TestRefusals:
+    def test_remembered(self, tmp_path: Path) -> None:
+        """A refusal is remembered for that model until it is forgotten."""
+        manifest.remember_refusal(tmp_path, "bert", "it is odd", at=1)
+
+        assert "it is odd" == find_refusal(tmp_path, "bert")
+        assert find_refusal(tmp_path, "other") is None
+        manifest.forget_refusal(tmp_path, "bert")
+        assert find_refusal(tmp_path, "bert") is None
+
+    def test_versions(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Another version of a library gets another try."""
+        manifest.remember_refusal(tmp_path, "bert", "it is odd", at=1)
+        monkeypatch.setattr(manifest, "version", lambda package: "99")
+
+        assert find_refusal(tmp_path, "bert") is None
+
+    @pytest.mark.parametrize("content", ["", "[]", '{"source": 1}', "\x00"])
+    def test_damaged(self, tmp_path: Path, content: str) -> None:
+        """A damaged note costs another try and nothing else."""
+        manifest.remember_refusal(tmp_path, "bert", "it is odd", at=1)
+        next(tmp_path.glob(".refused-*")).write_text(content)
+
+        assert find_refusal(tmp_path, "bert") is None
+
+    def test_no_folder(self, tmp_path: Path) -> None:
+        """Where nothing can be written, nothing is remembered and nothing fails."""
+        manifest.remember_refusal(tmp_path / "none", "bert", "it is odd", at=1)
+
+        assert find_refusal(tmp_path / "none", "bert") is None
+
+    async def test_by_compiling(self, model: Model, models: Path) -> None:
+        """Compiling a model that has no compiled form notes why; success takes the note away."""
+        behave(model, "refuse")
+        with pytest.raises(NotCompilable):
+            await made(model, models)
+        assert "its modules LSTM are not among Transformer" == find_refusal(models, "tiny@00")
+
+        behave(model, "good")
+        await made(model, models)
+        assert find_refusal(models, "tiny@00") is None
 
 
 def _wait_for_end(descriptor: int) -> None:
