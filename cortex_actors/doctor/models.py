@@ -1,7 +1,7 @@
-"""What is known of models: in the ledger, in their files, and in the vector index.
+"""What is known and done about models while no daemon runs: on a home's files and its ledger.
 
-A migration is cancelled without a daemon, too, under the home's lock: so a home whose daemon cannot
-start, for whatever reason, can still give one up.
+Rows are changed under the home's lock. So a home whose daemon cannot start, for whatever reason,
+can still give up its migration.
 
 The embedding models: which one answers, its files, and what the settings say of it.
 
@@ -12,16 +12,18 @@ Whether the vector index holds what the ledger says, as the process that has it 
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from cortex_actors import settings
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.embedding import manifest
-from cortex_actors.embedding.factory import is_hashing
-from cortex_actors.embedding.models import PUBLISHER
+from cortex_actors.embedding.factory import COMPILES, is_compiled, is_hashing, report, source_of
+from cortex_actors.embedding.models import PUBLISHER, locate
 from cortex_actors.errors import ActorAway, CortexError, DaemonDown, IndexDown, NotFound
 from cortex_actors.process import lock
 from cortex_actors.storage import models
@@ -39,8 +41,83 @@ if TYPE_CHECKING:
     from cortex_actors.storage.index.verification import IndexVerdict
     from cortex_actors.storage.ledger.actor import Connection
 
+T = TypeVar("T")
 
-def cancel(home: Home) -> dict[str, Any]:
+Answer = dict[str, Any]
+
+
+def describe(home: Home) -> Answer:
+    """Return what the files of a home say of its model.
+
+    Raises `ModelMissing` for a home without vectors whose settings name no model that is here.
+    """
+    wanted, known = settings.load(home).embedding, chosen(home.ledger)
+    if known is not None:
+        model_id, provider = known.model_id, known.provider
+    else:
+        provider = wanted.provider
+        named = provider == "sentence-transformers"
+        model_id = locate(wanted.model).model_id if named else wanted.model
+    return report(home.models, model_id, provider=provider, compiles=wanted.compile)
+
+
+def make(home: Home, found: Answer, *, say: Callable[[str], None]) -> Answer:
+    """Compile the model that was found in use, if it is not, and the one that is on its way.
+
+    That one is `coming` in the answer. Raises `CompileFailed`, `ModelMissing`.
+    """
+    next_, made, coming = chosen(home.ledger, state="coming"), {**found, "made": False}, None
+    if found["provider"] == COMPILES:
+        made = _compiled(home, found["source"], chosen(home.ledger), say=say)
+        wanted = settings.load(home).embedding.compile
+        made |= {"id": found["id"], "unused": found["form"] == "float" and not wanted}
+    if next_ is not None and next_.provider == COMPILES and not is_compiled(next_.model_id):
+        coming = _compiled(home, source_of(next_.model_id), next_, say=say)
+    return {**made, "coming": coming}
+
+
+def _compiled(
+    home: Home, source: str, known: ChosenModel | None, *, say: Callable[[str], None]
+) -> Answer:
+    """Return the report of a float model after compiling it, if that had not been done.
+
+    Raises `ModelMissing`, and `NotFound` where its files are another model's now.
+    """
+    from cortex_actors.embedding.compiler import compile_model  # noqa: PLC0415 - seldom needed
+
+    clock = SystemClock()
+    begun = clock.monotonic()
+    said: list[str] = []
+    name = known.name if known is not None and known.name else None
+    model = locate(name or settings.load(home).embedding.model)
+    if model.model_id != source:
+        raise NotFound(
+            f"cannot compile {source}: its files are not where they were, and "
+            f"{model.folder} holds {model.model_id}; bring them back, or change to another model "
+            "with: cortex model migrate --to NAME"
+        )
+
+    def tell(line: str) -> None:
+        said.append(line)
+        say(line)
+
+    # Whatever the settings say: the user asked for it.
+    made = asyncio.run(compile_model(model, home.models, clock=clock, on_line=tell))
+    after = report(home.models, made.model_id, provider=COMPILES, compiles=True)
+    return {**after, "made": bool(said), "took_s": round(clock.monotonic() - begun, 3)}
+
+
+def list_models(connection: Connection) -> Answer:
+    """Return the models that a ledger knows: the one that answers, the next one, those before."""
+    active, coming = models.active(connection), models.coming(connection)
+    return {
+        "active": None if active is None else asdict(active),
+        "coming": None if coming is None else asdict(coming),
+        "retired": [asdict(each) for each in models.retired(connection)],
+    }
+
+
+def cancel(home: Home) -> Answer:
     """End the migration that the ledger holds; raises `NotFound` when there is none.
 
     What it made is kept, as by a daemon.

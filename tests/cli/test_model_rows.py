@@ -15,6 +15,7 @@ from cortex_actors.storage import embeddings, models
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.models import ChosenModel, chosen
+from tests.embedding.compiling import put
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +61,21 @@ class TestDown:
         assert (0, HUGE.model_id) == (code, found["cancelled"]["model_id"])
         assert (SMALL, None) == tuple(chosen(home.ledger, state=each) for each in STATES)
         assert 66 == shown(capsys, "cancel")[0]
+
+
+class TestPrepare:
+    def test_coming(self, home: Home, capsys: pytest.CaptureFixture[str]) -> None:
+        """The model on its way is looked at, too: its compiled form is made, or there already."""
+        code = entry.main(["embeddings", "cancel"])
+        engine = connection.open_writing(home.ledger)
+        with engine.begin() as opened:
+            models.begin(opened, ChosenModel(MINI, "sentence-transformers", MINI, 384), 3)
+        engine.dispose()
+        made = put(home.models, MINI)
+        capsys.readouterr()
+
+        assert (0, 0) == (code, entry.main(["model", "prepare"]))
+        assert f"coming    {made.model_id}: there already" in capsys.readouterr().out
 
 
 class TestFailed:

@@ -19,6 +19,7 @@ from cortex_actors import topics as catalogue
 from cortex_actors.api import status as states
 from cortex_actors.api.memory.memory_health import JOB, accesses
 from cortex_actors.api.registry import SOON, Call, operation
+from cortex_actors.doctor.models import list_models
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.embedding.factory import Doing, Info, report
 from cortex_actors.embedding.migrator import Migrator
@@ -28,15 +29,12 @@ from cortex_actors.federation.roster import Roster
 from cortex_actors.judging.judge import QuietJudge
 from cortex_actors.pipeline import selection
 from cortex_actors.schedule.scheduler import Scheduler
-from cortex_actors.storage import models
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.ledger.actor import Ledger
 from cortex_actors.storage.pipeline import resolutions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-    from cortex_actors.storage.ledger.actor import Connection
 
 
 #: The variable that allows verbs which exist to break things on purpose.
@@ -229,16 +227,7 @@ async def migrate(call: Call, to: str, provider: str | None = None) -> dict[str,
 async def migration(call: Call) -> dict[str, Any]:
     """Say which model answers, which one is coming and how far it is, and which are kept."""
     info = await call.actors.migrator.within(SOON).ask(Migrator.describe)
-
-    def look(connection: Connection) -> dict[str, Any]:
-        now, next_ = models.active(connection), models.coming(connection)
-        return {
-            "active": None if now is None else asdict(now),
-            "coming": None if next_ is None else asdict(next_),
-            "retired": [asdict(each) for each in models.retired(connection)],
-        }
-
-    return {**_shape(info), **await call.records.read(look)}
+    return {**_shape(info), **await call.records.read(list_models)}
 
 
 @operation("model.cancel", http="POST /model/cancel")

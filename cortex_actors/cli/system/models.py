@@ -1,20 +1,22 @@
 """`model`: the model that embeds, its compiled form, and the way to another model.
 
-Without a daemon a migration can be cancelled, and nothing else.
+Without a daemon `doctor.models` answers: nearly all of that is possible then, too.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from cortex_actors.cli import show
-from cortex_actors.cli.declare import Option, command, shows
+from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command, shows
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SECOND, SystemClock, duration, iso
-from cortex_actors.errors import visible
+from cortex_actors.errors import DaemonDown, visible
+from cortex_actors.home import Home
 
 #: Seconds between two looks at how far it is.
 POLL = 0.5
@@ -25,6 +27,9 @@ WORKING = ("compiling", "migrating")
 #: Bytes of a megabyte, as people count them.
 MB = 1_000_000
 
+#: Answers where no daemon runs.
+_OFFLINE = "cortex_actors.doctor.models"
+
 
 @shows(
     "model",
@@ -33,10 +38,38 @@ MB = 1_000_000
     also="model status",
     about="See, compile, check and choose the model that embeds.",
     is_group=True,
+    offline=f"{_OFFLINE}:describe",
 )
 def show_model(found: Answer) -> None:
     """Print which model embeds, and how its compiled form is."""
     show.lines(*_lines(found))
+
+
+def _in_use(home: Home) -> Answer:
+    """Return what the daemon says of its model, else what the files of the home do."""
+    from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
+
+    try:
+        return Client(home).call("model")
+    except DaemonDown:
+        return offline.describe(home)
+
+
+@command("model prepare", "")
+def prepare(as_json: JsonOption = False, home: HomeOption = None) -> None:
+    """Compile the model now, and not in the background; a second time there is nothing to do."""
+    from cortex_actors.doctor import models as offline  # noqa: PLC0415 - SQLAlchemy, numpy
+
+    place = Home.of(home)
+    # A program reads what comes at the end.
+    found = offline.make(
+        place, _in_use(place), say=lambda line: show.lines(*[line] * (not as_json))
+    )
+    # What may be compiled says whether its compiled form is used.
+    if found["coming"] or "unused" in found:
+        with suppress(DaemonDown):
+            Client(home).call("prepare_model")
+    show.json(found) if as_json else show.lines(*_made(found))
 
 
 @command(
@@ -67,14 +100,13 @@ def migrate(
         _say_end(found, before)
 
 
-@shows("model prepare", "")
 @shows("model migration", "--json")
 def show_migration(found: Answer) -> None:
     """Print which model answers, which one is coming, and which are kept."""
     show.lines(*_migration_lines(found))
 
 
-@shows("model cancel", "", offline="cortex_actors.doctor.models:cancel")
+@shows("model cancel", "", offline=f"{_OFFLINE}:cancel")
 def show_cancelled(found: Answer) -> None:
     """Print which migration was ended."""
     print(f"called off: {visible(found['cancelled']['model_id'])}; what it made is kept a week,")
@@ -151,9 +183,11 @@ def _lines(found: Answer) -> Iterator[str]:
     """Yield what `status` says."""
     yield f"model     {found['source']} ({found['provider']})"
     yield f"space     {found['id']}"
-    embedder = found["embedder"]
-    reason = f": {embedder['reason']}" if embedder.get("reason") else ""
-    yield f"state     {embedder.get('state', '?')}{reason}"
+    state = "no daemon runs"
+    if embedder := found.get("embedder"):
+        reason = f": {embedder['reason']}" if embedder.get("reason") else ""
+        state = f"{embedder.get('state', '?')}{reason}"
+    yield f"state     {state}"
     compiled = found["compiled"]
     if compiled is None:
         yield f"compiled  no: {found['why']}"
@@ -171,7 +205,7 @@ def _lines(found: Answer) -> Iterator[str]:
     for name, why in found["damaged"].items():
         lost = found.get("lost") and name == found["id"]
         yield f"{'not there' if lost else 'damaged':9} {name}: {why}"
-    if moving := _under_way(found["migration"]):
+    if moving := _under_way(found.get("migration") or {}):
         yield f"next      {moving}"
 
 
@@ -196,3 +230,23 @@ def _under_way(migration: dict[str, Any]) -> str:
         done = f"{migration['done']:,} of {migration['total']:,} texts"
         return f"migration to {coming['model_id']}: {done}"
     return str(migration.get("reason") or migration.get("note") or "")
+
+
+def _made(found: Answer) -> Iterator[str]:
+    """Yield what `prepare` says at its end."""
+    coming, compiled = found.get("coming"), found["compiled"]
+    if coming:
+        form = coming["compiled"]["model_id"]
+        how = f"made in {coming['took_s']:.0f} s" if coming["made"] else "there already"
+        yield f"coming    {form}: {how}; used once the migration has come so far"
+    if compiled is None:
+        if not coming:
+            yield f"nothing to do: {found['why']}"
+        return
+    how = f"made in {found['took_s']:.0f} s" if found["made"] else "there already, nothing to do"
+    yield f"compiled  {compiled['model_id']}, {compiled['size'] / MB:.1f} MB: {how}"
+    yield f"gates     {_gates(compiled['gates'])}"
+    if compiled["note"]:
+        yield f"note      {compiled['note']}"
+    if found["unused"]:
+        yield "note      embedding.compile is false, so the float model goes on embedding"
