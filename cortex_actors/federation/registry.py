@@ -7,8 +7,8 @@ else of the same thing: a line written into cortex.toml by hand has the last wor
 The overlay: stores that were added while the daemon ran, in the home's `runtime-stores.json`.
 
 A JSON array that may be read and mended by hand. What is not understood of it is left as it is: an
-entry that is none stays in the file, and a file that is no array is kept aside before another one
-takes its place. Every write is a whole new file, 0600 because it may hold tokens, in one stroke: a
+entry that is none stays in the file, and a file that is no array is left alone: no change is made
+before it is mended. Every write is a whole new file, 0600 because it may hold tokens, in one stroke: a
 crash leaves the one before.
 """
 

@@ -86,7 +86,7 @@ class Follower:
 
     def __post_init__(self) -> None:
         """Begin after `after`."""
-        self._waiting = deque(self.first, self.keep)
+        self._waiting = deque(self.first)
         self._dropped = 0
         self._ended = self._is_woken = False
         self._news = asyncio.Event()
@@ -109,7 +109,7 @@ class Follower:
             self._news.clear()
             # What is kept of the old is known when all of it was seen.
             while self.after < self.until and await self._step():
-                pass
+                self._trim()
             while not (self._waiting or self._dropped) and await self._step():
                 pass
             if self._waiting or self._dropped:
@@ -121,6 +121,12 @@ class Follower:
                 self.close()
                 return LogBatch()
             await self._news.wait()
+
+    def _trim(self) -> None:
+        """Forget the oldest of what is old: what is new since it began is never left out."""
+        old = sum(each.seq <= self.until for each in self._waiting)
+        for _ in range(old - (self.keep or 0)):
+            self._waiting.popleft()
 
     def close(self) -> None:
         """End the stream for this reader; what waits in memory can still be taken."""

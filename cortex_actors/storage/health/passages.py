@@ -255,6 +255,8 @@ def _weigh(rows: Sequence[Any]) -> Iterator[tuple[str, bytes]]:
 
     They hold no numbers, or are no unit vectors.
     """
+    if not rows:
+        return
     matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), -1)
     with np.errstate(all="ignore"):
         norms = np.einsum("ij,ij->i", matrix, matrix)
