@@ -460,8 +460,8 @@ class EmbeddingSettings(SettingsSection):
     model: str = "all-MiniLM-L6-v2"
     #: Compile a sentence-transformers model once, in the background, and embed with that.
     compile: bool = True
-    #: Threads that embed with a compiled model, in bulk and again for what a person waits for; 0: as
-    #: many as there are cores.
+    #: Threads that embed with a compiled model, in bulk and again for what a person waits for; 0:
+    #: as many as there are cores.
     threads: int = Field(0, ge=0, le=256)
     #: Tokens of the texts that a compiled model is given at once.
     batch_tokens: int = Field(256, ge=16, le=65_536)

@@ -8,8 +8,8 @@ The overlay: stores that were added while the daemon ran, in the home's `runtime
 
 A JSON array that may be read and mended by hand. What is not understood of it is left as it is: an
 entry that is none stays in the file, and a file that is no array is left alone: no change is made
-before it is mended. Every write is a whole new file, 0600 because it may hold tokens, in one stroke: a
-crash leaves the one before.
+before it is mended. Every write is a whole new file, 0600 because it may hold tokens, in one
+stroke: a crash leaves the one before.
 """
 
 from __future__ import annotations

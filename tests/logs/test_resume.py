@@ -173,7 +173,7 @@ class TestSince:
         follower = stream.follow(Filter(since=7), last=40)
         say(stream, 150)
 
-        assert list(range(141, 331)) == numbers(await told(follower, 330)), "what is new is not counted"
+        assert list(range(141, 331)) == numbers(await told(follower, 330))
 
     async def test_without_following(self, opened: Callable[[], LogStream]) -> None:
         """Who does not follow reads the same, to the end of it."""
