@@ -90,7 +90,7 @@ async def _handled(durable: Durable, waiting: int, *, keys: int, front: int) -> 
     runs: list[float] = []
     begun = time.perf_counter()
     consumer = await start_actor(durable.names, CONSUMER, partial(Trivial, desk, runs))
-    while await durable.records.read(events.waiting):  # noqa: ASYNC110 - it is in the ledger
+    while await durable.records.read(events.count_waiting):  # noqa: ASYNC110 - it is in the ledger
         await asyncio.sleep(LOOK)
     seconds = time.perf_counter() - begun
     await consumer.stop(None)

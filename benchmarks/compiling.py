@@ -49,7 +49,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as folder:
         model, draft, forms = made(options.model, Path(folder))
         texts = calibration.cut(
-            Path(folder) / TOKENIZER, calibration.texts(), max_tokens=draft.max_tokens
+            Path(folder) / TOKENIZER, calibration.load_texts(), max_tokens=draft.max_tokens
         )
         table("calibration texts", texts, model=model, draft=draft, forms=forms)
         if options.data:
@@ -103,7 +103,7 @@ def table(
             f"{gates.spearman:8.4f}",
             f"{gates.overlap:7.3f}",
             f"{_moved(form, draft, texts, rows):11.4f}",
-            "no" if calibration.missed(gates) else "yes",
+            "no" if calibration.list_missed(gates) else "yes",
         )
         print("  ".join(cells))
 
@@ -111,7 +111,7 @@ def table(
 def _moved(form: Path, draft: ModelForm, texts: Sequence[str], rows: Vectors) -> float:
     """Return the worst cosine of a text alone with the same text in its batch."""
     runner = Runner(form, draft)
-    alone = np.concatenate([runner.rows([text]) for text in texts[:ALONE]])
+    alone = np.concatenate([runner.embed_texts([text]) for text in texts[:ALONE]])
     return float(calibration.compute_cosines(alone, rows[:ALONE]).min())
 
 

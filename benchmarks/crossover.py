@@ -70,7 +70,7 @@ def gathered(rows: Matrix, vector: Matrix, chance: np.random.Generator, into: Cr
         wanted = np.zeros(len(rows), np.bool_)
         wanted[chance.permutation(len(rows))[: int(share * len(rows))]] = True
         places = np.flatnonzero(wanted)
-        into.gather[share] = _median(partial(dense.gathered, rows, vector, places))
+        into.gather[share] = _median(partial(dense.gather_cosines, rows, vector, places))
         into.full[share] = _median(partial(_full, rows, vector, places))
 
 

@@ -33,7 +33,7 @@ class Durable:
         self.records = Records(self.names)
         self.journal = LedgerJournal(self.records, self.clock)
         self.bus = Bus(self.journal, self.clock)
-        self._home = Home.of(folder)
+        self._home = Home.find(folder)
         self._ledger: supervision.Handle | None = None
 
     async def start(self) -> None:

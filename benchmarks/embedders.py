@@ -88,7 +88,7 @@ class Compiled:
     async def start(self) -> None:
         """Load the model."""
         await self.provider.start()
-        state = await self.provider.settled()
+        state = await self.provider.wait_settled()
         assert state == "ready", self.provider.reason
 
     async def bulk(self, texts: list[str]) -> None:

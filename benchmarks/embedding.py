@@ -27,7 +27,7 @@ from benchmarks.embedders import ITEMS, Compiled
 from benchmarks.statements import statements
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.manifest import TOKENIZER, compiled
+from cortex_actors.embedding.manifest import TOKENIZER, find_compiled
 from cortex_actors.embedding.models import locate
 from cortex_actors.embedding.tokens import WordPieces
 
@@ -265,10 +265,10 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 def _folder(models: Path) -> tuple[Path, int]:
     """Return the compiled model's folder and its window; it is compiled if it is not there."""
-    found = compiled(models, MODEL)
+    found = find_compiled(models, MODEL)
     if found is None:
         asyncio.run(compile_model(locate(MODEL), models, clock=SystemClock()))
-        found = compiled(models, MODEL)
+        found = find_compiled(models, MODEL)
     assert found is not None
     return found[0], found[1].max_tokens
 

@@ -73,7 +73,7 @@ class Ready:
             )
         )
 
-    def unmet(self, question: Question) -> str:
+    def explain_unmet(self, question: Question) -> str:
         """Be able to answer everything."""
         return ""
 
@@ -81,7 +81,7 @@ class Ready:
         """Answer."""
         return self._answer
 
-    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
+    async def find_by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Have nothing under any topic."""
         return Answer(())
 
@@ -95,7 +95,7 @@ class Table:
 
     async def ask(self, method: Any, *args: Any) -> Any:  # noqa: ANN401 - as a named actor
         """Return who is asked, or take down how one question's asks ended."""
-        if method is Roster.fan:
+        if method is Roster.get_fan:
             return self.fan_
         self.outcomes.append(*args)
         return None

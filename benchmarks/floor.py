@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.said import fields
 from cortex_actors import topics
-from cortex_actors.clock import SystemClock, ulid
+from cortex_actors.clock import SystemClock, make_ulid
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.connection import migrate
 
@@ -54,7 +54,7 @@ class Floor:
     def _write_one(self, topic: str, number: int, consumers: tuple[str, ...]) -> None:
         """Write an event and a delivery for each consumer of its topic."""
         said, at = fields(number), self._clock.now()
-        row = (f"evt_{ulid(at)}", topic, json.dumps(said), at, "bench")
+        row = (f"evt_{make_ulid(at)}", topic, json.dumps(said), at, "bench")
         seq = self._driver.execute(_EVENT, row).lastrowid
         for consumer in consumers:
             self._driver.execute(_DELIVERY, (consumer, seq, said["path"]))

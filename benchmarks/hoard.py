@@ -22,10 +22,10 @@ import numpy as np
 from sqlalchemy import delete
 
 from cortex_actors.assembly.context import Outside
-from cortex_actors.clock import SystemClock, ulid
+from cortex_actors.clock import SystemClock, make_ulid
 from cortex_actors.domain.memory import Layer, Memory, MemoryType, Realm
 from cortex_actors.embedding.factory import HashingProvider
-from cortex_actors.embedding.provider import unit
+from cortex_actors.embedding.provider import scale_rows
 from cortex_actors.errors import ChildProcessDown
 from cortex_actors.home import Home
 from cortex_actors.process.logs import LogStream
@@ -85,7 +85,7 @@ class Planted(HashingProvider):
         self.model_id = f"planted-{DIMENSION}"
 
     def _rows(self, texts: Sequence[str]) -> Vectors:
-        return unit(np.array([_vector(text) for text in texts]))
+        return scale_rows(np.array([_vector(text) for text in texts]))
 
 
 def text(topic: int, item: int, *, wording: int = 0) -> str:
@@ -125,8 +125,8 @@ async def _fill(tree: Tree, count: int, spread: Spread) -> float:
 def _kept(connection: Connection, *, some: Sequence[Memory], model: str) -> None:
     """Write memories, and the vectors of every text by which they are found."""
     memory_records.save(connection, some)
-    while missing := embeddings.unembedded(connection, model, CHUNK):
-        rows = unit(np.array([_vector(said) for _, said, _ in missing]))
+    while missing := embeddings.list_unembedded(connection, model, CHUNK):
+        rows = scale_rows(np.array([_vector(said) for _, said, _ in missing]))
         digests = [digest for *_, digest in missing]
         embeddings.keep_vectors(connection, model, dict(zip(digests, rows, strict=True)))
     connection.execute(delete(index_ops))
@@ -136,7 +136,7 @@ def _memory(number: int, spread: Spread) -> Memory:
     """Return one memory of the hoard."""
     place = spread.place(number)
     return Memory(
-        id=f"mem_{ulid(_FIRST + number * _STEP)}",
+        id=f"mem_{make_ulid(_FIRST + number * _STEP)}",
         realm=Realm.PRIVATE,
         agent_id=place["agent"],
         thread=place["thread"],

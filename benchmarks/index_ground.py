@@ -121,7 +121,9 @@ class Ground:
         rows = [
             each
             for text in made
-            for each in passages.of_item(text, collection=COLLECTION, item_id=f"ins_{text[5:]}")
+            for each in passages.make_passages(
+                text, collection=COLLECTION, item_id=f"ins_{text[5:]}"
+            )
         ]
 
         def work(connection: Connection) -> None:
@@ -184,7 +186,7 @@ class Ground:
         """Tell whether the index is open, complete and found good."""
         try:
             info = await self.describe()
-            waiting = await self.records.read(pending.pending)
+            waiting = await self.records.read(pending.count_pending)
             if info.state != "ready" or waiting:
                 return False
             return bool((await self.verify()).ok)
@@ -278,7 +280,7 @@ def matrix(
     if ids is not None:
         query = query.where(passage_rows.c.item_id.in_(list(ids)))
     found = connection.execute(query).all()
-    usual = embeddings.usual_length(row.vector for row in found)
+    usual = embeddings.find_usual_length(row.vector for row in found)
     rows, sound = embeddings.to_rows([row.vector for row in found], usual)
     kept = [row.item_id for row, is_sound in zip(found, sound, strict=True) if is_sound]
     return kept, rows[sound]

@@ -121,7 +121,7 @@ class Embedder:
         """Give a provider that has loaded and has embedded once."""
         provider = self._provider(self.settings, CLOCK)
         await provider.start()
-        await provider.settled()
+        await provider.wait_settled()
         await provider.embed(["to have everything loaded"])
         try:
             yield provider
@@ -138,7 +138,7 @@ def read(folders: Sequence[Path]) -> tuple[int, list[str]]:
     files, texts = 0, dict[str, None]()
     for folder in folders:
         root = str(folder.resolve())
-        project = Project.at(root, 0)
+        project = Project.from_root(root, 0)
         for path in sorted(sweep(root, project.id, max_depth=DEPTH).files):
             files += 1
             dialect = find_dialect(path.removeprefix(root).lstrip("/"))
@@ -146,7 +146,9 @@ def read(folders: Sequence[Path]) -> tuple[int, list[str]]:
             reader = FileReader(dialect, path, project.name, Granularity.STATEMENT)
             for each in reader.read(Path(path).read_bytes()).findings:
                 heading = each.source.heading
-                item = passages.of_item(each.content, collection="-", item_id="-", before=heading)
+                item = passages.make_passages(
+                    each.content, collection="-", item_id="-", before=heading
+                )
                 texts |= dict.fromkeys(one.text for one in item)
     return files, list(texts)
 
@@ -182,7 +184,7 @@ async def ingest(
         model = tree.parts.model
         await _until(tree, lambda c: _searchable(c, model, files))
         searchable, used = time.perf_counter() - begun, _cpu() - cpu
-        await _until(tree, lambda c: not pending.pending(c) and not events.waiting(c))
+        await _until(tree, lambda c: not pending.count_pending(c) and not events.count_waiting(c))
         return searchable, time.perf_counter() - begun, used
 
 
@@ -208,7 +210,7 @@ async def measure(options: argparse.Namespace, folders: Sequence[Path]) -> list[
 async def _daemon(embedder: Embedder) -> AsyncIterator[Tree]:
     """Run a tree in a home of its own."""
     with tempfile.TemporaryDirectory(prefix="cortex-", ignore_cleanup_errors=True) as folder:
-        home = Home.of(Path(folder) / "home", {})
+        home = Home.find(Path(folder) / "home", {})
         home.create()
         logs = LogStream(home.logs / "cortex.ndjson", CLOCK)
         settings = Settings.model_validate({"embedding": embedder.settings.model_dump()})

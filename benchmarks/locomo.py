@@ -220,7 +220,7 @@ def _score(some: Sequence[tuple[Question, list[int]]]) -> Score:
 def daemon(provider: str, models: Path | None) -> Iterator[Home]:
     """Run a daemon in a temporary home, whose model is ready (compiled, where it can be)."""
     with tempfile.TemporaryDirectory(prefix="cx-", ignore_cleanup_errors=True) as folder:
-        home = Home.of(folder)
+        home = Home.find(folder)
         if models is not None and models.is_dir():
             shutil.copytree(models, home.models, dirs_exist_ok=True)
         environment = {**os.environ, "CORTEX_HOME": folder, "CORTEX_EMBEDDING__PROVIDER": provider}

@@ -174,7 +174,7 @@ async def measure(args: argparse.Namespace) -> Report:
     rows = [row for line in lines if line and (row := json.loads(line)).get("sure", True)]
     cosines = await _cosines(rows, args)
     pairs = [_pair(row, cosine) for row, cosine in zip(rows, cosines, strict=True)]
-    tables = lexicon.extended(args.rules.read_text("utf-8")) if args.rules else None
+    tables = lexicon.load_extended(args.rules.read_text("utf-8")) if args.rules else None
     ways = {"rules": rules(tables), "the original's rule": original}
     report = Report(len(pairs), args.provider)
     report.scores = {name: scores(pairs, way) for name, way in ways.items()}
@@ -273,14 +273,14 @@ def _families(pair: Pair) -> set[Family]:
     """Return the families of rules by which a pair contradicts."""
     if pair.kinds and not {StatementKind.COMMAND, StatementKind.EXAMPLE}.isdisjoint(pair.kinds):
         return set()
-    left, right = (read(each, lexicon.standard()) for each in (pair.left, pair.right))
+    left, right = (read(each, lexicon.load_standard()) for each in (pair.left, pair.right))
     if find_separate_places(left, right):
         return set()
     first, second = (each is StatementKind.RULE for each in pair.kinds or (StatementKind.RULE,) * 2)
     found = find_clashes(
         left,
         right,
-        lexicon=lexicon.standard(),
+        lexicon=lexicon.load_standard(),
         are_rules=(first, second),
         siblings=pair.siblings,
     )

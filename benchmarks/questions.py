@@ -255,11 +255,11 @@ async def measure(
         for each in sections(repo, path, (root / path).read_text("utf-8", "replace"))
     ]
     chosen = {} if provider == "default" else {"embedding": {"provider": provider}}
-    home = Home.of(folder / "home", {})
+    home = Home.find(folder / "home", {})
     async with showing.grown(home, showing.Ahead(), sections=chosen, models=models) as tree:
         for root in roots.values():
             await tree.cortex.add_project(str(root))
-        await eventually(lambda: len(tree.watchers.watched()) >= len(roots), showing.PATIENCE)
+        await eventually(lambda: len(tree.watchers.list_watched()) >= len(roots), showing.PATIENCE)
         await tree.cortex.run_job("scan")
         await showing.settled(tree)
         asking = Asking(tree, roots, cut)

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar, cast
 import numpy as np
 
 from cortex_actors.clock import SystemClock
-from cortex_actors.domain.insight import Granularity, InsightSource, hash_statement, insight_id
+from cortex_actors.domain.insight import Granularity, InsightSource, hash_statement, make_insight_id
 from cortex_actors.domain.project import Project
 from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciler import Comparing
@@ -168,7 +168,7 @@ async def measure(size: int, changed: int, rounds: int) -> Row:
     with tempfile.TemporaryDirectory(prefix="cortex-reconcile-") as folder:
         records, threads, stock = Direct(Path(folder)), Threads("bench", 1), Stock()
         neighbours = Neighbours(VectorMatrix(MODEL, 1_024))
-        project = Project.at("/somewhere/atlas", CLOCK.now())
+        project = Project.from_root("/somewhere/atlas", CLOCK.now())
         await records.write(partial(projects.add, project=project))
         for number in range(size // FILE):
             await learn(records, project, f"{number}/CLAUDE.md", stock.more(FILE))
@@ -196,9 +196,11 @@ async def _change(
     """Change one file; return what comparing took, the product in it, writing, and its texts."""
     ids = await learn(records, project, "0/CLAUDE.md", said)
     rows = np.stack([row for _, row in said])
-    held = await records.read(neighbours.texts)  # also brings the new rows in, as a search would
+    held = await records.read(
+        neighbours.load_texts
+    )  # also brings the new rows in, as a search would
     begun = time.perf_counter()
-    held.near(rows, 0.5)
+    held.find_near(rows, 0.5)
     near = time.perf_counter() - begun
     begun = time.perf_counter()
     found = await reconcile(records, neighbours, threads, ids)
@@ -212,7 +214,7 @@ def _finding(text: str, path: str, place: int) -> Finding:
     """Return a statement of a file."""
     digest = hash_statement(text)
     source = InsightSource(
-        insight_id=insight_id(digest),
+        insight_id=make_insight_id(digest),
         fragment_id=hashlib.sha256(f"{path}{text}".encode()).hexdigest(),
         path=path,
         project="atlas",

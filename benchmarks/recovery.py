@@ -54,7 +54,7 @@ def recover(rows: int, kills: int) -> Recovery:
     """Stock a home, then kill a daemon that is writing, and start it again, so many times."""
     found = Recovery()
     with tempfile.TemporaryDirectory(prefix="cx-") as folder:
-        home = Home.of(folder)
+        home = Home.find(folder)
         stock(home.ledger, rows)
         chance = random.Random(1)  # when to kill
         process = _started(folder)

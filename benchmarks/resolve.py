@@ -114,8 +114,8 @@ class World:
         self.records = Direct(folder)
         self.threads = threads
         self.neighbours = Neighbours(VectorMatrix(MODEL, 1_024))
-        self.learned = Project.at("/somewhere/atlas", CLOCK.now())
-        self.project = Project.at(str(folder / "project"), CLOCK.now())
+        self.learned = Project.from_root("/somewhere/atlas", CLOCK.now())
+        self.project = Project.from_root(str(folder / "project"), CLOCK.now())
         self.path = folder / "project" / SAMPLE.name
         self.path.parent.mkdir()
         shutil.copyfile(SAMPLE, self.path)
@@ -179,11 +179,11 @@ class World:
     async def organise(self, ids: Sequence[str] | None) -> float:
         """Organise what is named, or everything; return the CPU seconds."""
         if ids is None:
-            event = self._bus.event(ORGANISATION_REQUESTED, Nothing(), source="bench")
+            event = self._bus.make_event(ORGANISATION_REQUESTED, Nothing(), source="bench")
             handle: Callable[[Any], Any] = self._organiser.on_requested
         else:
             payload = ReconciliationComplete("run_bench", tuple(ids))
-            event = self._bus.event(RECONCILIATION_COMPLETE, payload, source="bench")
+            event = self._bus.make_event(RECONCILIATION_COMPLETE, payload, source="bench")
             handle = self._organiser.on_candidates
         begun = time.process_time()
         outcome = await handle(event)
@@ -207,7 +207,7 @@ class World:
     async def unchanged(self) -> float:
         """Find out that the file need not be looked at; return the CPU seconds."""
         begun = time.process_time()
-        due = await self._errands.changed(self.project, await self._errands.offer_name())
+        due = await self._errands.list_changed(self.project, await self._errands.offer_name())
         took = time.process_time() - begun
         assert not due
         return took

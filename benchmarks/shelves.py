@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cortex_actors.clock import SystemClock, ulid
+from cortex_actors.clock import SystemClock, make_ulid
 from cortex_actors.domain.memory import Memory, Realm
 from cortex_actors.domain.project import Chunk, chunk_id
 from cortex_actors.embedding import manifest
@@ -105,7 +105,7 @@ class Shelf:
         """Keep every turn of a conversation as a memory; a session is a thread."""
         said = [
             Memory(
-                id=f"mem_{ulid(APART * number)}",
+                id=f"mem_{make_ulid(APART * number)}",
                 realm=Realm.VILLAGE,
                 agent_id=turn.speaker.upper(),
                 text=f"{turn.speaker}: {turn.text}",
@@ -154,7 +154,9 @@ class Shelf:
     async def _embed(self) -> None:
         """Embed every passage that has no vector."""
         model = self._embedder.model
-        while waiting := await self._records.read(lambda c: embeddings.unembedded(c, model, MANY)):
+        while waiting := await self._records.read(
+            lambda c: embeddings.list_unembedded(c, model, MANY)
+        ):
             texts = {each[-1]: each[-2] for each in waiting}
             rows = await self._embedder.embed([*texts.values()])
             found = dict(zip(texts, rows, strict=True))
@@ -180,7 +182,7 @@ async def embedder(kind: str, cache: Path | None = None) -> AsyncIterator[Embedd
     with tempfile.TemporaryDirectory() as folder:
         provider = await _provider(kind, Path(folder))
         await provider.start()
-        await provider.settled()
+        await provider.wait_settled()
         models = Path(folder) if kind == PROVIDERS[0] else None
         found = Embedder(provider, cache, models=models)
         try:
@@ -218,7 +220,7 @@ async def _provider(kind: str, models: Path) -> Provider:
         return make_provider(settings, clock)
     source = locate(MODEL)
     made = await compile_model(source, models, clock=clock)
-    found = manifest.compiled(models, source.model_id)
+    found = manifest.find_compiled(models, source.model_id)
     assert found is not None, "the model was compiled a moment ago"
     chosen = ChosenModel(made.model_id, PROVIDERS[1], MODEL, made.dimension)
     return make_provider(settings, clock, models=models, chosen=chosen)

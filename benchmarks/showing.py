@@ -137,12 +137,12 @@ async def live(
     """
     clock = Ahead()
     began = clock.monotonic()
-    home = Home.of(next(iter(roots.values())).parent.parent / "home", {})
+    home = Home.find(next(iter(roots.values())).parent.parent / "home", {})
     async with grown(home, clock, sections=sections, models=models) as tree:
         ready = clock.monotonic()
         for root in roots.values():
             await tree.cortex.add_project(str(root))
-        await eventually(lambda: len(tree.watchers.watched()) >= len(roots), PATIENCE)
+        await eventually(lambda: len(tree.watchers.list_watched()) >= len(roots), PATIENCE)
         for day in range(days + 1):
             clock.days = day
             for job in DAILY:
@@ -212,7 +212,7 @@ async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 def _is_idle(connection: Connection, *, model: str) -> bool:
     """Tell whether nothing waits."""
-    waits = events.waiting(connection) or pending.pending(connection)
+    waits = events.count_waiting(connection) or pending.count_pending(connection)
     return not (waits or embeddings.count_unembedded(connection, model))
 
 

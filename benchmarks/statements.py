@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.errors import CortexError
 from cortex_actors.text import markdown
-from cortex_actors.text.markdown import lines
+from cortex_actors.text.markdown import split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +45,11 @@ def _files(folder: Path) -> Iterator[Path]:
 def _of(path: Path) -> Iterator[str]:
     """Yield a file's list items and paragraphs, each as one line; code and tables are none."""
     try:
-        found = lines(path.read_bytes(), path=str(path))
+        found = split_lines(path.read_bytes(), path=str(path))
     except CortexError:
         return
     said: list[str] = []
-    for line, kind in zip(found, markdown.kinds(found), strict=True):
+    for line, kind in zip(found, markdown.classify_lines(found), strict=True):
         text = line.text.strip()
         starts = _MARK.match(line.text)
         goes_on = kind is markdown.LineKind.TEXT and text and not text.startswith(OTHER)

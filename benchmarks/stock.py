@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.clock import SystemClock, ulid
+from cortex_actors.clock import SystemClock, make_ulid
 from cortex_actors.embedding.factory import DIMENSION, HashingProvider
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.connection import migrate
@@ -65,7 +65,7 @@ def acknowledged(driver: sqlite3.Connection) -> set[str]:
 
 def _memory(text: str, at: int) -> tuple[Any, ...]:
     """Return a memory's columns."""
-    return f"mem_{ulid(at)}", text, text[:40], text[:40], _digest("memory", text), at, at
+    return f"mem_{make_ulid(at)}", text, text[:40], text[:40], _digest("memory", text), at, at
 
 
 def _insight(text: str, at: int) -> tuple[Any, ...]:

@@ -135,7 +135,7 @@ class Minute:
 def minute(data: Path, *, rate: int, seconds: float, provider: str, models: Path | None) -> Minute:
     """Start a daemon on a home of its own, use it, and stop it."""
     with tempfile.TemporaryDirectory(prefix="cx-") as folder:
-        home = Home.of(folder)
+        home = Home.find(folder)
         if models is not None and models.is_dir():
             shutil.copytree(models, home.models, dirs_exist_ok=True)
         environment = {**os.environ, "CORTEX_HOME": folder, "CORTEX_EMBEDDING__PROVIDER": provider}

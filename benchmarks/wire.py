@@ -37,7 +37,7 @@ class Server:
         # Made before anything is measured.
         self._requests = [_request(number, transient=transient) for number in range(100)]
         self._folder = tempfile.TemporaryDirectory(prefix="cx-")
-        self._home = Home.of(self._folder.name)
+        self._home = Home.find(self._folder.name)
         self._rounds: list[list[float]] = []
         self._clock: int | None = None
         self._socket: socket.socket | None = None
@@ -65,7 +65,7 @@ class Server:
         client = Client(self._home)
         while client.call("status")["model"]["state"] == "loading":
             time.sleep(0.1)
-        pid = client.pid()
+        pid = client.find_pid()
         self._clock = _cpu_clock(pid)
         if pid is not None:
             _keep(_threads(pid), _FIRST_CORE)

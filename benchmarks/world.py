@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import insert
 
-from cortex_actors.clock import SystemClock, ulid
+from cortex_actors.clock import SystemClock, make_ulid
 from cortex_actors.errors import IndexDown
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import start_actor
@@ -140,7 +140,7 @@ async def _fill(found: World, count: int) -> None:
     centres = found.chance.standard_normal((-(-count // TOPIC), DIMENSION), dtype=np.float32)
     centres /= np.linalg.norm(centres, axis=1, keepdims=True)
     found.rows = around(found.chance, np.repeat(centres, TOPIC, axis=0)[:count])
-    found.ids = [f"mem_{ulid(1_000 * number)}" for number in range(1, count + 1)]
+    found.ids = [f"mem_{make_ulid(1_000 * number)}" for number in range(1, count + 1)]
     await found.records.write(_agents)
     for start in range(0, count, CHUNK):
         await found.records.write(partial(_memories, found=found, start=start))
@@ -179,7 +179,9 @@ def _memories(connection: Connection, *, found: World, start: int) -> None:
     made = [
         passage
         for place, said in zip(places, texts, strict=True)
-        for passage in passages.of_item(said, collection="cortex_village", item_id=found.ids[place])
+        for passage in passages.make_passages(
+            said, collection="cortex_village", item_id=found.ids[place]
+        )
     ]
     items = [found.ids[place] for place in places]
     passages.replace(connection, "cortex_village", items, made)
@@ -202,7 +204,7 @@ async def _tell(found: World, home: Home, settings: StorageSettings) -> ActorHan
     handle = await start_actor(found.names, "vectors", make)
     put = partial(NamedActor[Any]("vectors", found.names, timeout=600.0).ask, Vectors.put)
     generation = partial(
-        NamedActor[Any]("vectors", found.names, timeout=5.0).ask, Vectors.generation
+        NamedActor[Any]("vectors", found.names, timeout=5.0).ask, Vectors.require_generation
     )
     while True:
         try:
@@ -210,11 +212,11 @@ async def _tell(found: World, home: Home, settings: StorageSettings) -> ActorHan
             break
         except IndexDown:
             await asyncio.sleep(0.1)
-    while some := await found.records.read(lambda c: pending.changes(c, MODEL, TOLD)):
+    while some := await found.records.read(lambda c: pending.list_changes(c, MODEL, TOLD)):
         for name in dict.fromkeys(each.collection for each in some):
             mine = [each for each in some if each.collection == name]
             rows = np.stack([each.vector for each in mine if each.vector is not None])
             await put(name, [each.item_id for each in mine], rows)
-        await found.records.write(partial(pending.applied, told=some))
+        await found.records.write(partial(pending.note_applied, told=some))
     found.told_s = time.perf_counter() - begun
     return handle

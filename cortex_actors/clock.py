@@ -32,7 +32,7 @@ _PAIRS = tuple(first + second for first in _ALPHABET for second in _ALPHABET)
 _RANDOM = 16
 
 
-def in_days(count: float) -> str:
+def count_days(count: float) -> str:
     """Return a number of days in words: `1 day`, `2.5 days`."""
     return f"{count:g} day" if count == 1 else f"{count:g} days"
 
@@ -68,7 +68,7 @@ class SystemClock:
         await asyncio.sleep(seconds)
 
 
-def ulid(at: int) -> str:
+def make_ulid(at: int) -> str:
     """Return a new ULID: 48 bits of milliseconds, 80 random bits, 26 characters.
 
     Sorts by time to the millisecond only; the ledger's `seq` is the order that counts. (Source:
@@ -81,17 +81,17 @@ def ulid(at: int) -> str:
     return _head(at // 1_000) + os.urandom(_RANDOM).translate(_CHARACTER).decode()
 
 
-def moment(at: int) -> str:
+def start_ulid(at: int) -> str:
     """Return what the ULIDs of a wall-clock time (UTC microseconds) begin with, to compare ids."""
     return _head(max(0, at) // 1_000)
 
 
-def iso(at: int) -> str:
+def format_iso(at: int) -> str:
     """Return a wall-clock time as ISO 8601 text in UTC, to the second."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at / SECOND))
 
 
-def duration(seconds: float) -> str:
+def format_span(seconds: float) -> str:
     """Return a duration in its largest unit."""
     for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= unit:

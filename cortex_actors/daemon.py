@@ -75,7 +75,7 @@ class Signals:
         for number in self._taken:
             loop.add_signal_handler(number, self._pass_on, number)
         if self._early:
-            service.signalled(self._early)
+            service.handle_signal(self._early)
 
     def take_back(self) -> None:
         """Only count them from now on: a loop that ends leaves them to kill the process."""
@@ -102,7 +102,7 @@ class Signals:
         """Tell the service."""
         self.count += 1
         if self._service:
-            self._service.signalled(number)
+            self._service.handle_signal(number)
 
     def _late(self, _number: int, _frame: FrameType | None) -> None:
         """Count it; where all is written, end if it is the second."""
@@ -144,7 +144,7 @@ def main(argv: Sequence[str] | None = None, *, grow: Grow | None = None) -> int:
     faulthandler.register(signal.SIGUSR1)
     os.umask(0o077)
     signals = Signals()
-    home = Home.of(options.home)
+    home = Home.find(options.home)
     try:
         home.create()
         fd: int | None = options.lock_fd
@@ -223,7 +223,7 @@ def _lived(
         tree = (grow or _real())(home, chosen, clock, logs)
         # The last resort: says where everything hangs, and ends the process.
         last = partial(faulthandler.dump_traceback_later, WHOLE_STOP, exit=True)
-        systemd = Systemd.of(os.environ)
+        systemd = Systemd.from_environment(os.environ)
         service = Service(owner, tree, clock=clock, logs=logs, last_resort=last, systemd=systemd)
         signals.hand_to(service)
         try:

@@ -327,7 +327,7 @@ class NotWritten(Refused):
     advice: ClassVar[str] = "take the text from --stdout"
 
     @classmethod
-    def of(cls, path: str, **facts: object) -> Self:
+    def from_file(cls, path: str, **facts: object) -> Self:
         """Return the error for a file."""
         why, advice = cls.why.format(**facts), cls.advice.format(**facts)
         return cls(f"refused to {cls.doing} {path}: {why}; {advice}")
@@ -598,6 +598,6 @@ class NothingToUndo(NotWritten):
     advice = "older versions may be in your version control"
 
 
-def visible(text: str) -> str:
+def make_visible(text: str) -> str:
     """Return a text with what could move a terminal's cursor or hide characters written out."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

@@ -86,7 +86,7 @@ class Home:
     overlay = _Inside("runtime-stores.json")
 
     @classmethod
-    def of(cls, root: str | Path | None, environ: Mapping[str, str] | None = None) -> Home:
+    def find(cls, root: str | Path | None, environ: Mapping[str, str] | None = None) -> Home:
         """Return the home given, else `CORTEX_HOME`, else the XDG data folder's `cortex-actors`."""
         env = os.environ if environ is None else environ
         data = env.get("XDG_DATA_HOME") or str(Path.home() / ".local" / "share")

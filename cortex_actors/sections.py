@@ -159,7 +159,7 @@ class StorageSettings(SettingsSection):
     @classmethod
     def _usable(cls, url: str, info: ValidationInfo) -> str:
         """Refuse an address that could never be used, while a server is wanted."""
-        if url and info.data.get("index") == "server" and (why := addresses.problem(url)):
+        if url and info.data.get("index") == "server" and (why := addresses.explain_problem(url)):
             raise ValueError(why)
         return url
 

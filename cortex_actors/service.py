@@ -80,7 +80,7 @@ class Systemd:
         self._due = 0.0
 
     @classmethod
-    def of(cls, environ: MutableMapping[str, str]) -> Systemd:
+    def from_environment(cls, environ: MutableMapping[str, str]) -> Systemd:
         """Return what the environment names, and take it out: no child may speak in our name."""
         address = environ.pop("NOTIFY_SOCKET", "")
         usec, pid = environ.pop("WATCHDOG_USEC", ""), environ.pop("WATCHDOG_PID", "")
@@ -95,15 +95,15 @@ class Systemd:
         # four, one heartbeat's delay stays below that.
         return None if self._interval is None else self._interval / 4
 
-    def ready(self, status: str) -> None:
+    def report_ready(self, status: str) -> None:
         """Say that everything answers now."""
         self._send("READY=1", _status(status))
 
-    def stopping(self, status: str) -> None:
+    def report_stopping(self, status: str) -> None:
         """Say that the end has begun."""
         self._send("STOPPING=1", _status(status))
 
-    def status(self, text: str) -> None:
+    def report_status(self, text: str) -> None:
         """Say how it is, on one line; from any thread."""
         self._send(_status(text))
 
@@ -143,7 +143,7 @@ class Heartbeat:
         self._every = BEAT if most is None else min(BEAT, most)
         self._late: deque[float] = deque([0.0], maxlen=round(MEMORY / BEAT))
 
-    def lag_ms(self) -> float:
+    def measure_lag(self) -> float:
         """Return by how many milliseconds the latest beat of the last ten seconds was late."""
         return round(max(self._late), 3)
 
@@ -207,7 +207,7 @@ class Service:
             quick=quick,
             mcp=self._mcp,
         )
-        tree.cortex.loop_lag = self._heartbeat.lag_ms
+        tree.cortex.loop_lag = self._heartbeat.measure_lag
         self._ending = False
         self._asked = asyncio.Event()
         self._hurried = asyncio.Event()
@@ -219,7 +219,7 @@ class Service:
             self._asked.set()
             self._expect_end()
 
-    def signalled(self, number: int) -> None:
+    def handle_signal(self, number: int) -> None:
         """Take a signal: the first asks to stop, the second does not wait."""
         if self._asked.is_set():
             self._hurried.set()
@@ -231,7 +231,7 @@ class Service:
         `ready` is called once everything answers. Raises what the tree raises when it starts.
         """
         beating = asyncio.create_task(self._beat(), name="heartbeat")
-        self._systemd.status("starting")
+        self._systemd.report_status("starting")
         try:
             if await self._unless_asked(self._tree.start()):
                 await self._serve(ready)
@@ -249,7 +249,7 @@ class Service:
         self._owner.say(lock.HomeState.RUNNING)
         self._say(topics.DAEMON_READY, "")
         self._logs.write("info", f"ready, pid {os.getpid()}", actor="daemon", version=__version__)
-        self._systemd.ready(RUNNING)
+        self._systemd.report_ready(RUNNING)
         ready()
         preload = asyncio.create_task(self._mcp.preload(self._clock), name="mcp-preload")
         try:
@@ -263,7 +263,7 @@ class Service:
         """End in order: new work, tree, socket."""
         if not self._ending:
             self._expect_end()
-        self._systemd.stopping(f"stopping: {self.reason}")
+        self._systemd.report_stopping(f"stopping: {self.reason}")
         self._control.drain()
         self._logs.write("info", "stopping", actor="daemon", reason=self.reason)
         self._say(topics.DAEMON_STOPPING, self.reason)
@@ -300,7 +300,7 @@ class Service:
     def _say(self, topic: str, reason: str) -> None:
         """Announce our own state without waiting for a receiver: a stop must go on."""
         bus = self._tree.bus
-        bus.announce(bus.event(topic, ActorLife("daemon", reason), source="daemon"))
+        bus.announce(bus.make_event(topic, ActorLife("daemon", reason), source="daemon"))
 
     async def _beat(self) -> None:
         """Watch the loop, and tell systemd's watchdog that it turns.

@@ -123,7 +123,7 @@ async def settled(tree: Tree, within: float = PATIENCE) -> None:
 
 def _is_idle(connection: Connection, *, model: str) -> bool:
     """Tell whether nothing waits to be handled, indexed or embedded."""
-    waits = events.waiting(connection) or pending.pending(connection)
+    waits = events.count_waiting(connection) or pending.count_pending(connection)
     return not (waits or embeddings.count_unembedded(connection, model))
 
 
@@ -134,7 +134,7 @@ async def temporary_cortex(**sections: object) -> AsyncIterator[Tree]:
     `sections` are settings sections as mappings, e.g. `watching={"sweep_s": 0.1}`.
     """
     with tempfile.TemporaryDirectory(prefix="cortex-", ignore_cleanup_errors=True) as folder:
-        home = Home.of(Path(folder) / "home", {})
+        home = Home.find(Path(folder) / "home", {})
         home.create()
         clock = SystemClock()
         logs = LogStream(home.logs / "cortex.ndjson", clock)

@@ -127,7 +127,9 @@ def note(
     logs.write("info", text[:TEXT_LIMIT], actor=event.source, topic=event.topic, event=event.id)
 
 
-def missed(connection: Connection, *, after: int, before: int) -> list[tuple[StoredEvent, Any]]:
+def list_missed(
+    connection: Connection, *, after: int, before: int
+) -> list[tuple[StoredEvent, Any]]:
     """Return the events that were published between two moments, the first first.
 
     Of the newest `MISSED` of the ledger, each with what it says.
@@ -175,11 +177,11 @@ class Watchers:
         if self._handles.get(project_id) is handle:
             del self._handles[project_id]
 
-    def watched(self) -> frozenset[str]:
+    def list_watched(self) -> frozenset[str]:
         """Return the ids of the projects that have a watcher."""
         return frozenset(self._handles)
 
-    def template(self, parts: Callable[[], WatcherParts]) -> supervision.ChildSpec:
+    def make_template(self, parts: Callable[[], WatcherParts]) -> supervision.ChildSpec:
         """Return how a watcher is started; a new supervisor asks for it, and has none yet."""
         self._handles.clear()
         return supervision.ChildSpec("watcher", partial(self._start, parts))
@@ -310,7 +312,7 @@ class Tree:
             raise
         self._watchdog.start()
         with suppress(CortexError):
-            read = partial(missed, after=after, before=before)
+            read = partial(list_missed, after=after, before=before)
             for event, said in await self.parts.records.read(read) if after else ():
                 note(self._logs, event, fields=said if isinstance(said, dict) else {})
         return self
@@ -325,18 +327,18 @@ class Tree:
             self.supervisor.kill()
             await self.supervisor.exited()
         finally:
-            await self._reload.settled()
+            await self._reload.wait_settled()
             self.parts.hints.close()
             self.parts.threads.close()
 
     async def exited(self) -> object:
         """Return why the tree ended, once it has: in words, when it gave up."""
         ended = await self.supervisor.exited()
-        return self.reason() or ended
+        return self.explain_end() or ended
 
-    def reason(self) -> str | None:
+    def explain_end(self) -> str | None:
         """Return which actor's crashes the whole tree gave up over; None while it has not."""
-        return self._crashes.reason(TREE.name)
+        return self._crashes.find_reason(TREE.name)
 
     def draw(self) -> dict[str, object]:
         """Return the live tree, as data and as text."""
@@ -359,7 +361,7 @@ class Tree:
     def crash(self, name: str) -> None:
         """Make an actor crash; raises `UnknownActor`."""
         if not NamedActor[AsyncioActor](name, self.parts.names).tell(AsyncioActor.crash):
-            known = ", ".join(sorted(self.parts.names.known()))
+            known = ", ".join(sorted(self.parts.names.list_known()))
             message = f"cannot crash {name}: no actor has that name now; there are {known}"
             raise UnknownActor(message)
 
@@ -370,7 +372,7 @@ class Tree:
             for child in branch.children
         ]
         if branch.strategy == "simple_one_for_one":
-            specs = [self.watchers.template(lambda: self.parts.watching)]
+            specs = [self.watchers.make_template(lambda: self.parts.watching)]
         return supervision.Supervisor(
             specs,
             name=branch.name,
@@ -425,4 +427,4 @@ class Tree:
             self.supervisor.kill()
         if topic is not None:
             life = ActorLife(find_child(report), reason)
-            self.bus.announce(self.bus.event(topic, life, source=report.supervisor))
+            self.bus.announce(self.bus.make_event(topic, life, source=report.supervisor))

@@ -505,7 +505,7 @@ def _kind(hint: Any) -> Row:  # noqa: ANN401 - any annotation
 
 def _quick(name: str) -> Row:
     """Return the row of a quick command: a shell that completes needs its options."""
-    params = [_action(each) for each in fast.parser_of(name)._actions]  # noqa: SLF001 - no other way
+    params = [_action(each) for each in fast.make_parser(name)._actions]  # noqa: SLF001 - no other way
     run = {"quick": name}
     return {"help": fast.QUICK[name][0], "run": run, "params": [each for each in params if each]}
 

@@ -188,10 +188,10 @@ def python_page() -> str:
 
 def _glossary() -> list[str]:
     """Return what parameters mean: by their names, and where one means another thing."""
-    from cortex_actors.client.operations import make_signature, snapshot  # noqa: PLC0415 - see above
+    from cortex_actors.client.operations import load_snapshot, make_signature  # noqa: PLC0415 - see above
 
     found: dict[str, dict[tuple[str, str], list[str]]] = {}
-    for verb, row in snapshot().items():
+    for verb, row in load_snapshot().items():
         takes = list(make_signature(verb).parameters.values())[1:]
         for each, given in zip(takes, row["parameters"], strict=False):
             said = (each.annotation.removesuffix(" | None"), given["help"])

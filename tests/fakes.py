@@ -19,7 +19,7 @@ class FakeActor(NamedActor[Any]):
         super().__init__("fake", Names())
         self._actor = actor
 
-    def within(self, _timeout: float | None) -> FakeActor:
+    def limit(self, _timeout: float | None) -> FakeActor:
         """Return itself: nothing is late here."""
         return self
 

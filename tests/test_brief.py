@@ -187,7 +187,7 @@ async def say_nearly(tree: Tree, principle: str, project: str) -> None:
 
     def note(connection: Connection) -> None:
         (made,) = principles.load_derivations(connection, [principle])[principle]
-        (owner,) = (e for e in projects.followed(connection) if e.name == project)
+        (owner,) = (e for e in projects.list_followed(connection) if e.name == project)
         (own,) = insights.list_ids(connection, owner.id)
         two = (min(made.insight_id, own), max(made.insight_id, own))
         insight_evidence.replace_agreements(connection, {own}, found={two: 0.9})

@@ -210,20 +210,20 @@ class TestProjects:
 
     async def test_add_is_always_said(self, tree: Tree, root: Path) -> None:
         """Adding a project again says so again, which mends a project that is not watched."""
-        await eventually(lambda: 1 == len(tree.watchers.watched()))
+        await eventually(lambda: 1 == len(tree.watchers.list_watched()))
         await settled(tree)
-        await tree.watchers.end_watcher(next(iter(tree.watchers.watched())))
-        assert not tree.watchers.watched()
+        await tree.watchers.end_watcher(next(iter(tree.watchers.list_watched())))
+        assert not tree.watchers.list_watched()
         await tree.cortex.add_project(str(root))
 
-        await eventually(lambda: 1 == len(tree.watchers.watched()))
+        await eventually(lambda: 1 == len(tree.watchers.list_watched()))
 
     async def test_remove(self, tree: Tree, root: Path) -> None:
         """A project that is followed no longer loses its watcher and keeps what it said."""
         (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
         await knows(tree, "zebra")
         await tree.cortex.remove_project(str(root))
-        await eventually(lambda: frozenset() == tree.watchers.watched())
+        await eventually(lambda: frozenset() == tree.watchers.list_watched())
         await settled(tree)
 
         assert [] == (await tree.cortex.projects())["projects"]
@@ -234,7 +234,7 @@ class TestProjects:
         """A project that is followed again is watched again."""
         await tree.cortex.remove_project(str(root))
         assert (await tree.cortex.add_project(str(root)))["new"]
-        await eventually(lambda: 1 == len(tree.watchers.watched()))
+        await eventually(lambda: 1 == len(tree.watchers.list_watched()))
         (root / "CLAUDE.md").write_text("## Zebra\n\nAsk the zebra.\n")
 
         await knows(tree, "zebra")
@@ -259,7 +259,7 @@ class TestProjects:
         other = tmp_path / "elsewhere" / "atlas"
         other.mkdir(parents=True)
         await tree.cortex.add_project(str(other))
-        await eventually(lambda: 2 == len(tree.watchers.watched()))
+        await eventually(lambda: 2 == len(tree.watchers.list_watched()))
 
         with pytest.raises(UnknownProject, match="2 projects are called atlas"):
             await tree.cortex.scan("atlas")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors import topics
-from cortex_actors.clock import ulid
+from cortex_actors.clock import make_ulid
 from cortex_actors.domain.event import Event, Payload, ScanRequested
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.storage import events as append
@@ -29,7 +29,7 @@ async def set_aside(tree: Tree, count: int = 1) -> list[str]:
     """Store events that are dead letters already, of which nobody is told; return their ids."""
     at = 1_900_000_000_000_000
     events: list[Event[Payload]] = [
-        Event(f"evt_{ulid(at)}", topics.SCAN_REQUESTED, ScanRequested(f"prj_{n}"), at, "test")
+        Event(f"evt_{make_ulid(at)}", topics.SCAN_REQUESTED, ScanRequested(f"prj_{n}"), at, "test")
         for n in range(count)
     ]
 

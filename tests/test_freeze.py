@@ -19,7 +19,7 @@ class TestHeartbeat:
             clock.advance(seconds)
             await beating
 
-        assert 100.0 == heart.lag_ms()
+        assert 100.0 == heart.measure_lag()
 
     async def test_faster(self) -> None:
         """A watchdog that wants to hear of us more often makes it beat more often."""

@@ -29,10 +29,10 @@ class TestHanging:
 
         async with grown(tmp_home) as tree:
             tree.bus.subscribe("actor:*", hear)
-            ref = tree.parts.names.known()["organiser"]
+            ref = tree.parts.names.list_known()["organiser"]
             ref.life.spawn(asyncio.Event().wait(), "held", 0.05)
             await eventually(lambda: any(topics.ACTOR_RESTARTED == topic for topic, *_ in said))
-            alive = tree.parts.names.known()
+            alive = tree.parts.names.list_known()
 
         ((name, reason),) = [(who, why) for what, who, why in said if what == topics.ACTOR_CRASHED]
         assert "organiser" == name

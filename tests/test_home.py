@@ -52,37 +52,37 @@ class TestChoice:
         """What is given wins over the variable, that over XDG; what is empty was not said."""
         expected = chosen or f"{Path.home()}/.local/share/cortex-actors"
 
-        assert Path(expected) == Home.of(root, environ).root
+        assert Path(expected) == Home.find(root, environ).root
 
     def test_absolute(self) -> None:
         """A relative home stays where it was when the program changes folders."""
-        assert Path.cwd() / "here" == Home.of("here", {}).root
+        assert Path.cwd() / "here" == Home.find("here", {}).root
 
 
 class TestSocket:
     def test_in_the_home(self) -> None:
         """The socket lies in the home where its path is short enough."""
-        assert Path("/h/cortex.sock") == Home.of("/h", {}).socket
+        assert Path("/h/cortex.sock") == Home.find("/h", {}).socket
 
     def test_long_path(self) -> None:
         """A long home's socket lies under the runtime folder, in a folder of that home."""
         environ = {"XDG_RUNTIME_DIR": "/run/user/1"}
-        one, other = (Home.of(root, environ).socket for root in (DEEP, DEEP + "er"))
+        one, other = (Home.find(root, environ).socket for root in (DEEP, DEEP + "er"))
 
         assert Path("/run/user/1") == one.parent.parent
         assert one != other
         assert len(os.fsencode(one)) <= SOCKET_PATH_LIMIT
-        assert one == Home.of(DEEP, environ).socket
+        assert one == Home.find(DEEP, environ).socket
 
     def test_without_a_runtime_folder(self) -> None:
         """Without one it lies in a folder of the user's in /tmp."""
-        assert f"cortex-{os.getuid()}-" in str(Home.of(DEEP, {}).socket)
+        assert f"cortex-{os.getuid()}-" in str(Home.find(DEEP, {}).socket)
 
 
 class TestCreate:
     def test_private(self, tmp_path: Path) -> None:
         """Only the owner may look into a home, and nothing is left behind by the trial."""
-        home = Home.of(tmp_path / "new" / "home", {})
+        home = Home.find(tmp_path / "new" / "home", {})
         home.create()
         home.create()
 
@@ -93,11 +93,11 @@ class TestCreate:
         """A home that cannot be made says which, why, and what to do."""
         (tmp_path / "file").write_text("")
         with pytest.raises(HomeUnwritable, match="Not a directory; give a folder"):
-            Home.of(tmp_path / "file" / "home", {}).create()
+            Home.find(tmp_path / "file" / "home", {}).create()
 
     def test_a_value(self, tmp_path: Path) -> None:
         """Naming a home touches nothing."""
-        home = Home.of(tmp_path / "home", {})
+        home = Home.find(tmp_path / "home", {})
 
         assert home.lock.parent == home.ledger.parent == home.settings.parent == home.index.parent
         assert not home.root.exists()
@@ -107,7 +107,7 @@ class TestPrivacy:
     @pytest.mark.parametrize("mode", [0o777, 0o770, 0o755, 0o711])
     def test_open_home(self, tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: int) -> None:
         """A home that others could enter is closed to them, its folders too, and said so once."""
-        home = Home.of(tmp_path / "home", {})
+        home = Home.find(tmp_path / "home", {})
         for folder in (home.root, home.tokens, home.backups, home.logs):
             folder.mkdir()
             folder.chmod(mode)
@@ -126,7 +126,7 @@ class TestPrivacy:
         """A folder that others write in, and that is more than a home, is refused as it is."""
         (tmp_path / name).touch()
         tmp_path.chmod(mode)
-        home = Home.of(tmp_path, {})
+        home = Home.find(tmp_path, {})
 
         for use in (home.create, lambda: lock.acquire(home)):
             with pytest.raises(HomeUnwritable, match="other users may write"):
@@ -139,7 +139,7 @@ class TestPrivacy:
         (tmp_path / "notes.md").touch()
         tmp_path.chmod(0o755)
         for _ in range(2):
-            Home.of(tmp_path, {}).create()
+            Home.find(tmp_path, {}).create()
 
         assert 0o755 == stat.S_IMODE(tmp_path.stat().st_mode)
         assert 0o700 == stat.S_IMODE((tmp_path / "logs").stat().st_mode)
@@ -147,7 +147,7 @@ class TestPrivacy:
     def test_another_users(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Another user's folder is refused, and nothing is made in it."""
         monkeypatch.setattr("cortex_actors.home.os.getuid", lambda: os.geteuid() + 1)
-        home = Home.of(tmp_path, {})
+        home = Home.find(tmp_path, {})
 
         for use in (home.create, lambda: lock.acquire(home)):
             with pytest.raises(HomeUnwritable, match="belongs to another user; give a folder"):
@@ -157,7 +157,7 @@ class TestPrivacy:
     @pytest.mark.parametrize("name", ["cortex.db", "cortex.toml", "backups/checked", "index/gen-1"])
     def test_planted(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
         """What another user put into a home while it was open is named and not used."""
-        home = Home.of(tmp_path, {})
+        home = Home.find(tmp_path, {})
         home.create()
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
@@ -177,7 +177,7 @@ class TestPrivacy:
     @pytest.mark.parametrize("make", [os.mkfifo, Path.mkdir, None])
     def test_link(self, tmp_path: Path, name: str, make: Callable[[Path], None] | None) -> None:
         """A link, a pipe or a folder where we write a file is named; nothing goes through it."""
-        home, victim = Home.of(tmp_path / "home", {}), tmp_path / "victim"
+        home, victim = Home.find(tmp_path / "home", {}), tmp_path / "victim"
         home.create()
         place = home.root / name
         if make is None:
@@ -192,7 +192,7 @@ class TestPrivacy:
 
     def test_links_of_the_owner(self, tmp_path: Path) -> None:
         """Settings may be links, as to a folder of dotfiles, and folders may lie elsewhere."""
-        home = Home.of(tmp_path / "home", {})
+        home = Home.find(tmp_path / "home", {})
         home.create()
         (tmp_path / "dotfiles").touch()
         (tmp_path / "disk").mkdir(mode=0o755)
@@ -206,7 +206,7 @@ class TestPrivacy:
 
     def test_socket_elsewhere(self, tmp_home: Path) -> None:
         """A socket's folder outside the home is a folder of ours and no link, and is closed."""
-        deep = Home.of(tmp_home / Path(DEEP).relative_to("/"), {"XDG_RUNTIME_DIR": str(tmp_home)})
+        deep = Home.find(tmp_home / Path(DEEP).relative_to("/"), {"XDG_RUNTIME_DIR": str(tmp_home)})
         deep.socket.parent.mkdir(mode=0o777)
         deep.socket.parent.chmod(0o777)
         deep.create()
@@ -221,7 +221,7 @@ class TestPrivacy:
     @pytest.mark.parametrize("umask", [0o000, 0o277])
     def test_umask(self, tmp_path: Path, umask: int) -> None:
         """Folders are 0700 and files 0600 under any umask, and so are the parents that are made."""
-        home = Home.of(tmp_path / "share" / "cortex", {})
+        home = Home.find(tmp_path / "share" / "cortex", {})
         before = os.umask(umask)
         try:
             home.create()
@@ -254,7 +254,7 @@ class TestWriters:
     @pytest.mark.parametrize("name", WRITERS)
     def test_links(self, tmp_path: Path, name: str) -> None:
         """No writer of a file in the home writes through a link that came after the checks."""
-        home, victim = Home.of(tmp_path / "home", {}), tmp_path / "victim"
+        home, victim = Home.find(tmp_path / "home", {}), tmp_path / "victim"
         home.create()
         (home.root / name).parent.mkdir(exist_ok=True)
         victim.write_text("precious")

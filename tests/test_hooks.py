@@ -338,7 +338,7 @@ class TestLast:
 class TestFile:
     def test_bounded(self, tmp_path: Path) -> None:
         """Of hooks, sessions and ids the last ones are kept; what cannot be read counts as none."""
-        home = Home.of(tmp_path / "home", {})
+        home = Home.find(tmp_path / "home", {})
         home.create()
         for number in range(SESSIONS + 5):
             items = [{"id": f"mem_{number}_{n}"} for n in range(IDS + 5)]

@@ -47,7 +47,7 @@ class TestProvider:
         found = incumbent(tmp_path, None, model="hashing-v1-32")
 
         assert "hashing-v1-32" == found.provider.model_id
-        assert ChosenModel("hashing-v1-32", "hashing", "hashing-v1-32", 32) == found.first()
+        assert ChosenModel("hashing-v1-32", "hashing", "hashing-v1-32", 32) == found.make_first()
 
     @pytest.mark.parametrize("name", ["/nowhere/at/all", None])
     def test_gone(self, tmp_path: Path, name: str | None) -> None:
@@ -108,7 +108,7 @@ class TestDiffers:
     )
     def test_asked(self, tmp_path: Path, asked: dict[str, Any], differs: str) -> None:
         """Only a model that somebody wrote down counts as one that is asked for."""
-        found = incumbent(tmp_path, **asked).differs()
+        found = incumbent(tmp_path, **asked).explain_difference()
 
         assert (differs in found) if differs else (found == "")
 
@@ -117,13 +117,15 @@ class TestDiffers:
         form = ChosenModel("all-MiniLM-L6-v2+int8-0123abcd", "sentence-transformers", "mini", 384)
         asked = {"provider": "sentence-transformers", "model": "all-MiniLM-L6-v2"}
 
-        assert "" == incumbent(tmp_path, form, **asked).differs()
+        assert "" == incumbent(tmp_path, form, **asked).explain_difference()
 
 
 class TestHost:
     def test_another(self, tmp_path: Path) -> None:
         """A model on a host that the settings do not lead to is missing: nothing is sent there."""
-        found = incumbent(tmp_path, base_url="http://localhost:1/v1").candidate("openai:mini@far")
+        found = incumbent(tmp_path, base_url="http://localhost:1/v1").make_candidate(
+            "openai:mini@far"
+        )
 
         assert (ProviderState.MISSING, "openai:mini@far") == (found.state, found.model_id)
         assert "leads to openai:mini@localhost:1" in found.reason
@@ -155,7 +157,7 @@ class TestNames:
     ) -> None:
         """A name tells whose model it is, where it can."""
         found = incumbent(tmp_path, base_url="http://localhost:1/v1")
-        row = found.row(found.candidate(name, kind), name, kind)
+        row = found.make_row(found.make_candidate(name, kind), name, kind)
 
         assert (expected[0], expected[1], expected[2] or name) == (
             row.model_id,
@@ -170,7 +172,7 @@ class TestRefused:
     )
     def test_no_hashing(self, tmp_path: Path, name: str) -> None:
         """Who wishes for a hashing model names one that can be."""
-        found = incumbent(tmp_path).candidate(name, "hashing")
+        found = incumbent(tmp_path).make_candidate(name, "hashing")
 
         assert ProviderState.MISSING is found.state
         assert "give a name such as hashing-v1-384" in found.reason
@@ -180,13 +182,13 @@ class TestRefused:
         """The plain word is the hashing model of the usual length."""
         found = incumbent(tmp_path)
 
-        assert "hashing-v1-384" == found.candidate("hashing", kind).model_id
+        assert "hashing-v1-384" == found.make_candidate("hashing", kind).model_id
 
     @pytest.mark.parametrize(("name", "kind"), [("gpt-4", "openai"), ("openai:gpt-4", None)])
     def test_no_endpoint(self, tmp_path: Path, name: str, kind: str | None) -> None:
         """No endpoint is asked for a model that nobody has led to; a key leads to the usual one."""
-        found = incumbent(tmp_path).candidate(name, kind)
-        keyed = incumbent(tmp_path, api_key="secret").candidate(name, kind)
+        found = incumbent(tmp_path).make_candidate(name, kind)
+        keyed = incumbent(tmp_path, api_key="secret").make_candidate(name, kind)
 
         assert ProviderState.MISSING is found.state
         assert "embedding.base_url" in found.reason

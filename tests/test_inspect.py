@@ -33,7 +33,7 @@ async def tree(tmp_home: Path) -> AsyncIterator[Tree]:
 class TestActor:
     async def test_idle(self, tree: Tree) -> None:
         """An actor says its class, its place, its age, its mailbox and what it waits in."""
-        life = tree.parts.names.known()["accumulator"].life
+        life = tree.parts.names.list_known()["accumulator"].life
         await eventually(lambda: life.hand is None)
         found = await tree.cortex.inspect("accumulator")
 
@@ -47,7 +47,7 @@ class TestActor:
     async def test_in_hand(self, tree: Tree) -> None:
         """What it has in hand is shown with its time, its limit and its stack, innermost last."""
         gate = asyncio.Event()
-        ref = tree.parts.names.known()["roster"]
+        ref = tree.parts.names.list_known()["roster"]
 
         async def held() -> None:
             await gate.wait()
@@ -69,7 +69,7 @@ class TestActor:
         """After a crash it tells why and when, and how often it was restarted."""
         before = tree._clock.now()
         tree.crash("roster")
-        await eventually(lambda: bool(tree._crashes.restarts("federation")))
+        await eventually(lambda: bool(tree._crashes.list_restarts("federation")))
         found = await tree.cortex.inspect("roster")
 
         assert "was asked to crash" in found["last_crash"]["reason"]
@@ -79,7 +79,7 @@ class TestActor:
     async def test_away(self, tree: Tree) -> None:
         """An actor whose name nobody has at the moment is known, without a life."""
         names = tree.parts.names
-        names.unregister("roster", names.known()["roster"])
+        names.unregister("roster", names.list_known()["roster"])
         found = await tree.cortex.inspect("roster")
 
         assert ("roster", "federation") == (found["name"], found["supervisor"])
@@ -93,7 +93,7 @@ class TestActor:
         said: list[tuple[str, object]] = []
         tree.bus.subscribe("actor:*", lambda event: said.append((event.topic, event.payload)))
         tree.crash("watcher(atlas)")
-        await eventually(lambda: bool(tree._crashes.restarts("watchers")))
+        await eventually(lambda: bool(tree._crashes.list_restarts("watchers")))
         found = await tree.cortex.inspect("watcher(atlas)")
 
         assert ("Watcher", "watchers", 1) == tuple(
@@ -128,7 +128,7 @@ class TestSupervisor:
         """It says whom it restarted last, and when."""
         before = tree._clock.now()
         tree.crash("organiser")
-        await eventually(lambda: bool(tree._crashes.restarts("pipeline")))
+        await eventually(lambda: bool(tree._crashes.list_restarts("pipeline")))
         found: Any = await tree.cortex.inspect("pipeline")
 
         ((restart),) = found["recent_restarts"]
@@ -148,9 +148,9 @@ class TestCrashes:
             crashes.take(Report("branch", f"actor{number}", "exited", ValueError(number)))
             crashes.take(Report("branch", f"actor{number}", "restarted"))
 
-        assert crashes.last("actor0") is None
-        assert crashes.last("actor1") is not None
-        assert RESTARTS_LIMIT == len(crashes.restarts("branch"))
+        assert crashes.find_last("actor0") is None
+        assert crashes.find_last("actor1") is not None
+        assert RESTARTS_LIMIT == len(crashes.list_restarts("branch"))
 
     @pytest.mark.parametrize("reason", ["normal", "shutdown"])
     def test_orderly(self, reason: str) -> None:
@@ -158,4 +158,4 @@ class TestCrashes:
         crashes = Crashes()
         crashes.take(Report("branch", "actor", "exited", reason))
 
-        assert (None, 0) == (crashes.last("actor"), crashes.count("actor"))
+        assert (None, 0) == (crashes.find_last("actor"), crashes.count("actor"))

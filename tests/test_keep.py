@@ -46,7 +46,9 @@ class TestOne:
         top = memory("top", 9, id="t", thread="w", abstract="root")
         at = EPOCH + 9
         desk.tables.write(
-            lambda c: memory_states.form(c, top, [W, A], at=at, by=Decider.PERSON, why="mine")
+            lambda c: memory_states.write_whole(
+                c, top, [W, A], at=at, by=Decider.PERSON, why="mine"
+            )
         )
         lines = (await desk.memory(mem("t")))["text"].split("Lineage:\n")[1].split("\n")
 

@@ -16,11 +16,11 @@ from cortex_actors.testing import EPOCH
 class TestWhere:
     def test_nothing(self) -> None:
         """Without conditions everything is looked for, so that no filter is in the way."""
-        assert EVERYTHING == parameters.where(now=EPOCH)
+        assert EVERYTHING == parameters.make_where(now=EPOCH)
 
     def test_one_form(self) -> None:
         """Words are taken in any case, tags and agents in their one form, times as moments."""
-        found = parameters.where(
+        found = parameters.make_where(
             now=EPOCH,
             reader="VAJRA",
             layers=["Working", "cortex", "working"],
@@ -72,7 +72,7 @@ class TestWhere:
     def test_refused(self, given: dict[str, Any], said: str) -> None:
         """What is none is refused, and the text says what there is instead."""
         with pytest.raises(BadInput) as refused:
-            parameters.where(now=EPOCH, **given)
+            parameters.make_where(now=EPOCH, **given)
 
         assert said in str(refused.value)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.files.repository import COMMIT, PLACE, address, is_weak, origin
+from cortex_actors.files.repository import COMMIT, PLACE, find_origin, is_weak, parse_address
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -53,12 +53,12 @@ class TestAddress:
     )
     def test_one_repository(self, url: str) -> None:
         """Whatever way leads to a repository, its address is the same, without any password."""
-        assert ATLAS == address(url)
+        assert ATLAS == parse_address(url)
 
     @pytest.mark.parametrize("url", ["/srv/atlas.git", "../atlas", "file:///srv/atlas", "C:/x", ""])
     def test_a_path(self, url: str) -> None:
         """A path on this disk is no address."""
-        assert address(url) is None
+        assert parse_address(url) is None
 
 
 class TestRemote:
@@ -67,26 +67,26 @@ class TestRemote:
         root = repository(tmp_path / "a", remote("git@github.com:acme/atlas.git"))
         (root / "docs").mkdir()
 
-        assert [ATLAS, ATLAS] == [origin(str(root)), origin(str(root / "docs"))]
+        assert [ATLAS, ATLAS] == [find_origin(str(root)), find_origin(str(root / "docs"))]
 
     def test_a_fork(self, tmp_path: Path) -> None:
         """A fork that keeps what it came of as upstream is a checkout of that."""
         mine = remote("git@github.com:me/atlas.git")
         root = repository(tmp_path, mine + remote("https://github.com/acme/atlas", "upstream"))
 
-        assert ATLAS == origin(str(root))
+        assert ATLAS == find_origin(str(root))
 
     @pytest.mark.parametrize("line", ["[a{}x", '[remote "{}x', '[a "x"{}x', "url ={}x", "[{}x"])
     def test_long_lines(self, tmp_path: Path, line: str) -> None:
         """A line of a million blanks, which nobody wrote for git, holds nobody up for hours."""
         root = repository(tmp_path, f"{line.format(' ' * 1_000_000)}\n")
-        assert is_weak(origin(str(root)))
+        assert is_weak(find_origin(str(root)))
 
     def test_another_name(self, tmp_path: Path) -> None:
         """A remote of any other name counts where there is none of the usual ones."""
         config = '[branch "main"]\n\turl = nonsense\n' + remote(f'"https://{ATLAS}" # main', "x")
 
-        assert ATLAS == origin(str(repository(tmp_path, config)))
+        assert ATLAS == find_origin(str(repository(tmp_path, config)))
 
     def test_worktree(self, tmp_path: Path) -> None:
         """A linked worktree, wherever it lies, is a checkout of its repository."""
@@ -96,7 +96,7 @@ class TestRemote:
         (tmp_path / "b").mkdir()
         (tmp_path / "b" / ".git").write_text(f"gitdir: {root}/.git/worktrees/b\n")
 
-        assert ATLAS == origin(str(tmp_path / "b"))
+        assert ATLAS == find_origin(str(tmp_path / "b"))
 
     def test_clones_on_this_disk(self, tmp_path: Path) -> None:
         """A clone of a clone here is a checkout of what the first one came of."""
@@ -104,7 +104,7 @@ class TestRemote:
         second = repository(tmp_path / "b", remote(str(first)))
         third = repository(tmp_path / "c", remote(f"file://{second}"))
 
-        assert ATLAS == origin(str(third))
+        assert ATLAS == find_origin(str(third))
 
 
 class TestWithoutRemote:
@@ -114,7 +114,7 @@ class TestWithoutRemote:
         root = repository(tmp_path / "a", log=log)
         shutil.copytree(root, tmp_path / "b")
 
-        found = {origin(str(tmp_path / name)) for name in "ab"}
+        found = {find_origin(str(tmp_path / name)) for name in "ab"}
         assert {COMMIT + "ab" * 20} == found
 
     def test_a_place(self, tmp_path: Path) -> None:
@@ -123,7 +123,7 @@ class TestWithoutRemote:
         clone = repository(tmp_path / "b", remote(str(root)))
 
         found = f"{PLACE}{tmp_path.resolve()}/a/.git"
-        assert [found, found] == [origin(str(root)), origin(str(clone))]
+        assert [found, found] == [find_origin(str(root)), find_origin(str(clone))]
         assert is_weak(found)
         assert not is_weak(ATLAS)
 
@@ -131,7 +131,7 @@ class TestWithoutRemote:
         """A folder that git knows nothing of is a checkout of nothing, whatever is called .git."""
         (tmp_path / ".git").write_text("gitdir: /nowhere/at/all\n")
 
-        assert origin(str(tmp_path)) is None
+        assert find_origin(str(tmp_path)) is None
         assert is_weak(None)
 
     @pytest.mark.parametrize("name", ["config", "logs/HEAD"])
@@ -141,14 +141,14 @@ class TestWithoutRemote:
         (root / ".git" / name).unlink()
         os.mkfifo(root / ".git" / name)
 
-        assert is_weak(origin(str(root)))
+        assert is_weak(find_origin(str(root)))
 
     def test_circle(self, tmp_path: Path) -> None:
         """Two repositories that name each other as remotes are known by a place."""
         for one, other in ("ab", "ba"):
             repository(tmp_path / one, remote(str(tmp_path / other)))
 
-        assert is_weak(origin(str(tmp_path / "a")))
+        assert is_weak(find_origin(str(tmp_path / "a")))
 
 
 @pytest.mark.skipif(
@@ -167,6 +167,6 @@ class TestGit:
         ):
             subprocess.run(("git", *words), check=True, capture_output=True)
 
-        found = {origin(str(each)) for each in (one, two, three)}
+        found = {find_origin(str(each)) for each in (one, two, three)}
         assert 1 == len(found)
         assert str(found.pop()).startswith(COMMIT)

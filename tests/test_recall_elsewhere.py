@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.domain.hit import RankedHit
 from cortex_actors.errors import BadInput, NotFound, StoreTimeout
-from cortex_actors.text.summary import price
+from cortex_actors.text.summary import compute_price
 from tests.federation.remotes import Filed, hit, remote
 from tests.federation.support import Shelf
 from tests.storage.room import Room
@@ -92,7 +92,7 @@ class TestAnswer:
     async def test_budget(self, desk: Desk) -> None:
         """An answer says what it costs a reader, and what it might have, where that was limited."""
         whole = await desk.recall("deploy")
-        budget = sum(price(RankedHit(**each)) for each in whole["hits"])
+        budget = sum(compute_price(RankedHit(**each)) for each in whole["hits"])
         found = await desk.recall("deploy", budget_tokens=budget)
 
         assert (budget, 2, 0) == (found["budget_tokens"], found["count"], len(found["beside"]))

@@ -40,12 +40,12 @@ def write(root: Path, **sections: Mapping[str, object]) -> None:
     for name, each in everything.items():
         lines += [f"[{name}]", *(f"{key} = {json.dumps(value)}" for key, value in each.items())]
     root.mkdir(exist_ok=True)
-    Home.of(root, {}).settings.write_text("\n".join(lines))
+    Home.find(root, {}).settings.write_text("\n".join(lines))
 
 
 def lives(tree: Tree) -> dict[str, object]:
     """Return the life that each actor lives now."""
-    return dict(tree.parts.names.known())
+    return dict(tree.parts.names.list_known())
 
 
 def restarts(node: Node) -> int:
@@ -88,12 +88,12 @@ class TestReload:
         (root,) = copied(tmp_path, "atlas-api")
         async with grown(tmp_home) as tree:
             await follow(tree, root)
-            before = tree.watchers.watched()
+            before = tree.watchers.list_watched()
             write(tmp_home, watching={"sweep_s": 0.05, "max_depth": 3})
             answer = await tree.cortex.reload()
             assert ["watchers", "watchlist"] == answer["restarted"]
 
-            await eventually(lambda: before == tree.watchers.watched())
+            await eventually(lambda: before == tree.watchers.list_watched())
             (root / "CLAUDE.md").write_text("## Zebra\n\nZebras are noticed.\n")
             await knows(tree, "Zebras are noticed.")
 
@@ -117,7 +117,7 @@ class TestReload:
                 )
                 assert 3 == len((await tree.cortex.reload())["changed"])
                 await asyncio.gather(*(tree.cortex.scan(str(root)) for root in roots))
-            await eventually(lambda: 2 == len(tree.watchers.watched()))
+            await eventually(lambda: 2 == len(tree.watchers.list_watched()))
             await settled(tree, 20)
 
             assert expected == await said(tree, tmp_path)

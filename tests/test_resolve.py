@@ -125,9 +125,9 @@ class TestResolve:
 
         def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> ComparedTexts:
             read.append(path)
-            return reading.page_of(data, dialect, path=path, project=project)
+            return reading.make_page(data, dialect, path=path, project=project)
 
-        monkeypatch.setattr(resolution, "page_of", page_of)
+        monkeypatch.setattr(resolution, "make_page", page_of)
         found = await tree.cortex.resolve(everything=True, dry_run=True)
         assert {each["path"] for each in found["files"]} == set(read)
         before = list(read)

@@ -11,9 +11,9 @@ import pytest
 
 from cortex_actors.api import status
 from cortex_actors.domain.agent import Caller
-from cortex_actors.domain.project import Project, project_id
+from cortex_actors.domain.project import Project, make_project_id
 from cortex_actors.errors import BadInput, NotFound, UnknownProject
-from cortex_actors.files.repository import origin
+from cortex_actors.files.repository import find_origin
 from cortex_actors.storage import projects
 from cortex_actors.testing import eventually, temporary_cortex
 from tests.storage.support import opened
@@ -44,11 +44,11 @@ def worktree(main: Path, folder: Path) -> Path:
 
 async def found(root: Path, *folders: Path, at: tuple[Path, ...]) -> list[str | None]:
     """Follow folders in their order, and return to which of them others belong, by their names."""
-    followed = [Project.at(str(each), number) for number, each in enumerate(folders)]
+    followed = [Project.from_root(str(each), number) for number, each in enumerate(folders)]
     async with opened(root) as store:
         for each in followed:
             await store.write(partial(projects.add, project=each))
-            await store.write(partial(projects.locate, origins={each.id: origin(each.root)}))
+            await store.write(partial(projects.locate, origins={each.id: find_origin(each.root)}))
         some = [
             await store.read(partial(status.find_project_around, folder=str(each))) for each in at
         ]
@@ -154,7 +154,7 @@ class TestProjects:
         listed = (await desk.memories(sort="oldest"))["memories"]
 
         assert ["atlas", "borealis", None, None, None] == [each["project"] for each in listed]
-        assert project_id(here) == listed[0]["project_id"]
+        assert make_project_id(here) == listed[0]["project_id"]
         with pytest.raises(UnknownProject):
             await desk.remember("x", project="nowhere")
         with pytest.raises(BadInput, match="absolute"):
@@ -182,7 +182,7 @@ class TestProjects:
         assert ["atlas", "borealis", None] == [
             each["project"] for each in (await desk.memories(sort="oldest"))["memories"]
         ]
-        ids = [project_id(str(tmp_path / name)) for name in ("atlas", "borealis")]
+        ids = [make_project_id(str(tmp_path / name)) for name in ("atlas", "borealis")]
         assert [*ids, "", ""] == [of[f"AGENT-{number}"] for number in range(4)]
         with pytest.raises(UnknownProject):
             await desk.post("x", project="nowhere")
@@ -225,7 +225,7 @@ class TestProjects:
         assert every == await texts(desk, here=here)
         assert every == await texts(desk, here=here, project="")
         hits = (await desk.search("redis port", project="atlas"))["hits"]
-        assert [("atlas", project_id(here))] == [
+        assert [("atlas", make_project_id(here))] == [
             (each["project"], each["extra"]["project_id"]) for each in hits
         ]
         assert 1 == (await desk.memories(project="borealis"))["total"]

@@ -53,9 +53,9 @@ class TestSaying:
     def test_life(self, manager: Manager) -> None:
         """The states and a status go out as one datagram each."""
         systemd = Systemd(manager.address)
-        systemd.status("starting")
-        systemd.ready("running")
-        systemd.stopping("stopping: signal SIGTERM")
+        systemd.report_status("starting")
+        systemd.report_ready("running")
+        systemd.report_stopping("stopping: signal SIGTERM")
 
         assert [
             "STATUS=starting",
@@ -65,7 +65,7 @@ class TestSaying:
 
     def test_one_line(self, manager: Manager) -> None:
         """A status can forge no other message, whatever is in it."""
-        Systemd(manager.address).status("a\nREADY=1\x00" + 500 * "b")
+        Systemd(manager.address).report_status("a\nREADY=1\x00" + 500 * "b")
         (heard,) = manager.heard()
 
         assert heard.startswith("STATUS=a READY=1 bb")
@@ -76,7 +76,7 @@ class TestSaying:
     def test_abstract(self) -> None:
         """An address that begins with @ is an abstract socket."""
         manager = Manager(f"@cortex-test-{os.getpid()}")
-        Systemd(manager.address).ready("running")
+        Systemd(manager.address).report_ready("running")
         heard = manager.heard()
         manager.close()
 
@@ -85,7 +85,7 @@ class TestSaying:
     @pytest.mark.parametrize("address", ["", "notify", "vsock:2:1234", "/nowhere/notify"])
     def test_nobody(self, address: str) -> None:
         """Where nobody listens nothing happens."""
-        Systemd(address, 30.0).ready("running")
+        Systemd(address, 30.0).report_ready("running")
         Systemd(address, 30.0).feed(1.0)
 
 
@@ -117,7 +117,7 @@ class TestEnvironment:
             "WATCHDOG_PID": str(os.getpid()),
             "HOME": "/home/me",
         }
-        systemd = Systemd.of(environ)
+        systemd = Systemd.from_environment(environ)
         systemd.feed(1.0)
 
         assert {"HOME": "/home/me"} == environ
@@ -138,6 +138,8 @@ class TestEnvironment:
     def test_watchdog_of_whom(self, usec: str | None, pid: str | None, meal: float | None) -> None:
         """The watchdog is fed only if it was set, makes sense, and waits for this process."""
         environ = {"WATCHDOG_USEC": usec, "WATCHDOG_PID": pid}
-        systemd = Systemd.of({name: value for name, value in environ.items() if value is not None})
+        systemd = Systemd.from_environment(
+            {name: value for name, value in environ.items() if value is not None}
+        )
 
         assert meal == systemd.meal

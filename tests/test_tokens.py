@@ -51,9 +51,9 @@ class TestMake:
         """A new token is the only one that counts."""
         old, new = tokens.make("AZOTH"), tokens.make("AZOTH")
 
-        assert Caller("AZOTH") == tokens.caller(new)
+        assert Caller("AZOTH") == tokens.find_caller(new)
         with pytest.raises(BadToken):
-            tokens.caller(old)
+            tokens.find_caller(old)
 
     def test_not_ours(self, tokens: Tokens, tmp_path: Path) -> None:
         """No token is made where others could read it, or behind a link."""
@@ -78,7 +78,7 @@ class TestMake:
         precious.write_text("mine")
         (tokens.folder / "AZOTH").symlink_to(precious)
 
-        assert Caller("AZOTH") == tokens.caller(tokens.make("AZOTH"))
+        assert Caller("AZOTH") == tokens.find_caller(tokens.make("AZOTH"))
         assert "mine" == precious.read_text()
 
     @pytest.mark.parametrize("agent", ["../AZOTH", "", "a/b", "A" * 65])
@@ -96,16 +96,16 @@ class TestCaller:
         """Who shows no token is the owner, whoever has one."""
         tokens.make("AZOTH")
 
-        assert OWNER == tokens.caller(None)
+        assert OWNER == tokens.find_caller(None)
 
     def test_each(self, tokens: Tokens) -> None:
         """Each token is its agent's."""
         made = {agent: tokens.make(agent) for agent in ("AZOTH", "VAJRA", "A-1_b")}
 
         assert [Caller("AZOTH"), Caller("VAJRA"), Caller("A-1_B")] == [
-            tokens.caller(token) for token in made.values()
+            tokens.find_caller(token) for token in made.values()
         ]
-        assert frozenset({"AZOTH", "VAJRA", "A-1_B"}) == tokens.agents()
+        assert frozenset({"AZOTH", "VAJRA", "A-1_B"}) == tokens.list_agents()
 
     def test_wrong(self, tokens: Tokens) -> None:
         """A token that is not exactly an agent's is nobody's, and never the owner's."""
@@ -133,7 +133,7 @@ class TestCaller:
         ]
         for each in wrong:
             with pytest.raises(BadToken) as refused:
-                tokens.caller(each)
+                tokens.find_caller(each)
             assert secret not in str(refused.value)
 
     def test_revoked(self, tokens: Tokens) -> None:
@@ -144,18 +144,18 @@ class TestCaller:
 
         for token in (first, second):
             with pytest.raises(BadToken):
-                tokens.caller(token)
+                tokens.find_caller(token)
         assert not tokens.revoke("AZOTH")
-        assert frozenset() == tokens.agents()
+        assert frozenset() == tokens.list_agents()
 
     def test_changed_in_place(self, tokens: Tokens) -> None:
         """What stands in the file counts, also when somebody wrote it by hand."""
         old = tokens.make("AZOTH")
         (tokens.folder / "AZOTH").write_text("AZOTH.by-hand\n")
 
-        assert Caller("AZOTH") == tokens.caller("AZOTH.by-hand")
+        assert Caller("AZOTH") == tokens.find_caller("AZOTH.by-hand")
         with pytest.raises(BadToken):
-            tokens.caller(old)
+            tokens.find_caller(old)
 
     def test_exposed(self, tokens: Tokens) -> None:
         """A file, or a folder, that others may read holds no token."""
@@ -164,10 +164,10 @@ class TestCaller:
             for wrong in (right | 0o040, right | 0o004, right | 0o020):
                 path.chmod(wrong)
                 with pytest.raises(BadToken):
-                    tokens.caller(token)
-                assert frozenset() == tokens.agents()
+                    tokens.find_caller(token)
+                assert frozenset() == tokens.list_agents()
             path.chmod(right)
-        assert Caller("AZOTH") == tokens.caller(token)
+        assert Caller("AZOTH") == tokens.find_caller(token)
 
     def test_no_file(self, tokens: Tokens, tmp_path: Path) -> None:
         """A link, a folder, a pipe, an empty file and one of another agent hold no token."""
@@ -175,7 +175,7 @@ class TestCaller:
         kept = (tokens.folder / "AZOTH").rename(tmp_path / "kept")
         (tokens.folder / "AZOTH").symlink_to(kept)
         with pytest.raises(BadToken):
-            tokens.caller(token)
+            tokens.find_caller(token)
 
         (tokens.folder / "VAJRA").mkdir(mode=0o700)
         os.mkfifo(tokens.folder / "NOURI", 0o600)
@@ -184,8 +184,8 @@ class TestCaller:
         for agent in ("VAJRA", "NOURI", "KETHER", "CLAUDE"):
             for each in (token, f"{agent}.", agent, token.replace("AZOTH", agent)):
                 with pytest.raises(BadToken):
-                    tokens.caller(each)
-        assert frozenset() == tokens.agents()
+                    tokens.find_caller(each)
+        assert frozenset() == tokens.list_agents()
 
     def test_of_another_user(self, tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
         """A file that belongs to another user holds no token."""
@@ -193,4 +193,4 @@ class TestCaller:
         monkeypatch.setattr("os.getuid", lambda: mine + 1)
 
         with pytest.raises(BadToken):
-            tokens.caller(token)
+            tokens.find_caller(token)

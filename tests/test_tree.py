@@ -102,7 +102,7 @@ class TestLive:
                 hit = await first(tree, f"zebra number {n}")
                 assert f"Zebra number {n}." == hit["text"]
 
-            await eventually(lambda: set(ACTORS) == set(tree.parts.names.known()))
+            await eventually(lambda: set(ACTORS) == set(tree.parts.names.list_known()))
             assert shape == living(tree.supervisor.snapshot())
             await settled(tree)
             assert 0 == (await tree.cortex.status())["dead"]
@@ -110,7 +110,9 @@ class TestLive:
     async def test_mailboxes_are_bounded(self, tmp_home: Path) -> None:
         """No actor's mailbox may grow without end."""
         async with grown(tmp_home) as tree:
-            limits = {name: ref.actor_inbox.limit for name, ref in tree.parts.names.known().items()}
+            limits = {
+                name: ref.actor_inbox.limit for name, ref in tree.parts.names.list_known().items()
+            }
 
         assert actors() <= limits.keys()
         assert [] == [name for name, limit in limits.items() if not limit]
@@ -171,7 +173,7 @@ class TestLive:
             await tree.cortex.migrate("hashing-v1-32")
             await eventually(lambda: "hashing-v1-32" == tree.parts.model)
             mini = ChosenModel("mini", "sentence-transformers", "all-MiniLM-L6-v2", 8)
-            await tree.parts._incumbent.compiled(mini, lambda _step: None)
+            await tree.parts._incumbent.compile_model(mini, lambda _step: None)
 
         assert compiled.is_set()
         kinds = {name.split()[0] for name in names}
@@ -207,7 +209,7 @@ class TestLive:
             await tree.stop(8)
 
             assert "shutdown" == await tree.exited()
-            assert {} == tree.parts.names.known()
+            assert {} == tree.parts.names.list_known()
 
 
 class TestGivesUp:
@@ -220,7 +222,7 @@ class TestGivesUp:
                 topics.ACTOR_GAVE_UP,
                 lambda event: gave_up.append(dump_payload(event.payload)["reason"]),
             )
-            assert tree.reason() is None
+            assert tree.explain_end() is None
             tree.crash("organiser")
             reason = await tree.exited()
 
@@ -247,7 +249,7 @@ class TestGivesUp:
         async with grown(tmp_home, events=EVENTS) as tree:
             for _ in range(4):
                 await crash(tree, "organiser")
-            assert tree.reason() is None
+            assert tree.explain_end() is None
             await tree.stop(8)
 
             assert "shutdown" == await tree.exited()
@@ -260,7 +262,7 @@ class TestWatchers:
         A look that began before would find a watcher of a project it does not know, and end it.
         """
         await eventually(lambda: not self.looking())
-        project = Project.at(str(root), 1)
+        project = Project.from_root(str(root), 1)
         await tree.parts.records.write(lambda c: projects.add(c, project))
         return project
 
@@ -270,7 +272,7 @@ class TestWatchers:
 
     def count(self, tree: Tree) -> int:
         """Return how many watchers run."""
-        return sum("watcher(" in name for name in tree.parts.names.known())
+        return sum("watcher(" in name for name in tree.parts.names.list_known())
 
     async def test_one(self, tmp_path: Path, tmp_home: Path) -> None:
         """A project has one watcher, however many ask for it at the same moment."""
@@ -294,7 +296,7 @@ class TestWatchers:
             await tree.watchers.start_watcher(project)
 
             assert 1 == self.count(tree)
-            assert {project.id} == tree.watchers.watched()
+            assert {project.id} == tree.watchers.list_watched()
 
     async def test_refused(self, tmp_path: Path, tmp_home: Path) -> None:
         """A watcher that does not start is `ActorAway`, and may be asked for again."""

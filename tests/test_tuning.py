@@ -231,13 +231,13 @@ class TestCalibrating:
         assert 1 == found["suggestions"][0]["counts"]["harmless"]
         assert found["written"] is None
         assert (await tree.cortex.calibrate(write=True))["written"] is None
-        assert not Home.of(tmp_home, {}).calibration.exists()
+        assert not Home.find(tmp_home, {}).calibration.exists()
 
 
 class TestTheFile:
     def test_below_the_settings(self, tmp_home: Path) -> None:
         """What a person writes wins over what was calibrated, key by key."""
-        home = Home.of(tmp_home, {})
+        home = Home.find(tmp_home, {})
         home.create()
         text = '[reconciliation]\ncluster = 0.9\njudged = 0.4\n[reconciliation.domains."python"]\n'
         home.calibration.write_text(text + "judged = 0.3\n")
@@ -249,7 +249,7 @@ class TestTheFile:
 
     def test_written(self, tmp_home: Path) -> None:
         """What is written is read as it is, beside what was written before, by its owner alone."""
-        home = Home.of(tmp_home, {})
+        home = Home.find(tmp_home, {})
         home.create()
         wide = ConflictThresholds(merge=0.9, cluster=0.9, judged=0.4)
         contradictions.format_calibration(home.calibration, [_suggested(None, wide)], at=0)
@@ -264,7 +264,7 @@ class TestTheFile:
 
     def test_damaged(self, tmp_home: Path) -> None:
         """A damaged file is named."""
-        home = Home.of(tmp_home, {})
+        home = Home.find(tmp_home, {})
         home.create()
         home.calibration.write_text("[[[")
         with pytest.raises(ConfigurationError, match=r"calibration\.toml"):

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import topics
 from cortex_actors.api import status
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.api.shapes import all_fields
+from cortex_actors.api.shapes import shape_dataclass
 from cortex_actors.bus.commits import refuse_key, refuse_too_large
-from cortex_actors.clock import Clock, ulid
+from cortex_actors.clock import Clock, make_ulid
 from cortex_actors.domain.event import Custom, Event, FileChanged, Payload
 from cortex_actors.errors import BadInput, Refused, UnknownProject
 from cortex_actors.pipeline import reading
 from cortex_actors.storage import events as stored
-from cortex_actors.text.hazards import cleared
+from cortex_actors.text.hazards import clear_secrets
 from cortex_actors.text.sections import find_dialect
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ async def events(
         found = stored.list_events(connection, waiting=waiting, dead=dead, **wanted)
         return {
             "events": [_shape(each) for each in found],
-            "waiting": stored.waiting(connection),
-            "dead": stored.dead(connection),
+            "waiting": stored.count_waiting(connection),
+            "dead": stored.count_dead(connection),
         }
 
     return await call.records.read(look)
@@ -127,7 +127,7 @@ async def _decide(call: Call, verb: str, unit: Unit, names: object) -> Sequence[
 
 def _shape(event: stored.StoredEvent) -> dict[str, Any]:
     """Return an event as clients get it."""
-    told = all_fields(event, "standings")
+    told = shape_dataclass(event, "standings")
     return {**told, "state": event.state, "consumers": list(event.standings)}
 
 
@@ -208,7 +208,7 @@ def write(
         said = topics.parse(topic, payload)
     refuse_too_large(topic, said)
     at = clock.now()
-    event: Event[Payload] = Event(f"evt_{ulid(at)}", topic, said, at, source)
+    event: Event[Payload] = Event(f"evt_{make_ulid(at)}", topic, said, at, source)
     if key is None:
         return build_answer(stored.store(connection, [event])[0])
     refuse_key(topic, key, durable=True)
@@ -228,7 +228,7 @@ def _names_a_file(topic: str, payload: dict[str, Any]) -> bool:
 
 def _placed(payload: dict[str, Any]) -> dict[str, Any]:
     """Return a payload whose path is the file's one name (on a thread)."""
-    return {**payload, "path": reading.place(payload["path"])}
+    return {**payload, "path": reading.resolve_place(payload["path"])}
 
 
 def _addressed(connection: Connection, payload: dict[str, Any]) -> FileChanged:
@@ -263,7 +263,7 @@ def _refuse_secrets(topic: str, payload: object, source: str, *, key: str | None
     """Raise `Refused` for a secret in what is stored of another process's words: no path, no id."""
     own = payload if topics.find(topic).payload is Custom else None
     told = json.dumps([topic, source, key, own], ensure_ascii=False, default=str)
-    cleared(told, what="the event", redact=None)
+    clear_secrets(told, what="the event", redact=None)
 
 
 def _refuse_misshapen(topic: str, payload: object, source: object) -> None:

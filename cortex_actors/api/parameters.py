@@ -11,9 +11,9 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
 
-from cortex_actors.clock import iso
+from cortex_actors.clock import format_iso
 from cortex_actors.domain import insight
-from cortex_actors.domain.agent import agent_id, shown
+from cortex_actors.domain.agent import format_given, read_agent_id
 from cortex_actors.domain.memory import CrumbType, Layer, MemoryType, Priority, Realm
 from cortex_actors.domain.principle import Edits, LinkType, PrincipleCategory
 from cortex_actors.domain.project import StatementKind
@@ -382,7 +382,7 @@ def read_number(value: N, least: float = 0, most: float = 1, *, name: str) -> N:
     # Asked by its very class: a client may send anything, and true would pass for 1.
     if value is None or (type(value) in {int, float} and least <= value <= most):
         return value
-    raise BadInput(f"{name} must be a number from {least:g} to {most:g}, not {shown(value)}")
+    raise BadInput(f"{name} must be a number from {least:g} to {most:g}, not {format_given(value)}")
 
 
 def check_page(limit: int, skip: int, *, of: str) -> None:
@@ -397,7 +397,7 @@ def check_page(limit: int, skip: int, *, of: str) -> None:
 MOST_ATTENTION = 1.5
 
 
-def where(
+def make_where(
     *,
     now: int,
     reader: str | None = None,
@@ -421,14 +421,15 @@ def where(
     ended = None if until is None else parse_moment(until, now, name="until")
     if begun is not None and ended is not None and begun >= ended:
         raise BadInput(
-            f"nothing lies between since ({iso(begun)}) and until ({iso(ended)}): until is the "
+            f"nothing lies between since ({format_iso(begun)}) and until ({format_iso(ended)}): "
+            "until is the "
             "first moment that counts no more, and must be later"
         )
     return Where(
         reader=reader,
         project_id=project_id,
         realm=None if realm is None else parse_word(Realm, realm, name="realm"),
-        agent_id=None if agent is None else agent_id(agent),
+        agent_id=None if agent is None else read_agent_id(agent),
         layers=read_layers(layers),
         types=() if type is None else (parse_word(MemoryType, type, name="type"),),
         tags=normalised(list(tags) if isinstance(tags, tuple) else tags),
@@ -448,7 +449,7 @@ def make_past(as_of: int | str | None, *, now: int, original: bool = False) -> P
         return Past(original=True) if original else None
     moment_ = parse_moment(as_of, now, name="as_of")
     if moment_ > now:
-        raise BadInput(f"as_of is in the future ({iso(moment_)}); name a moment until now")
+        raise BadInput(f"as_of is in the future ({format_iso(moment_)}); name a moment until now")
     return Past(as_of=moment_, original=original)
 
 
@@ -462,12 +463,12 @@ def read_thread(given: object) -> str:
     """Return a thread's name in the form in which it is kept; raises `BadInput`."""
     name = " ".join(given.split()) if isinstance(given, str) else ""
     if not name or len(name) > THREAD:
-        raise BadInput(f"{shown(given)} names no thread: it has 1 to {THREAD} characters")
+        raise BadInput(f"{format_given(given)} names no thread: it has 1 to {THREAD} characters")
     return name
 
 
-def whole(given: object, *, name: str) -> int | None:
+def read_whole_number(given: object, *, name: str) -> int | None:
     """Return a whole number, if one was given; raises `BadInput` for what is none."""
     if given is None or (isinstance(given, int) and not isinstance(given, bool)):
         return given
-    raise BadInput(f"{name} must be a whole number, not {shown(given)}")
+    raise BadInput(f"{name} must be a whole number, not {format_given(given)}")

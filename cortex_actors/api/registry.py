@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias, TypeVar, cast, get_type_hints
 
 from cortex_actors.api import status
-from cortex_actors.api.parameters import find_parameter, where
+from cortex_actors.api.parameters import find_parameter, make_where
 from cortex_actors.embedding.cache import Cache
 from cortex_actors.errors import ActorAway, BadInput, Busy, CortexError, ModelChanged
 from cortex_actors.federation.federation import Federation
@@ -98,7 +98,7 @@ class Actors:
     village: NamedActor[Village]
 
     @classmethod
-    def of(cls, names: Names) -> Actors:
+    def from_tree(cls, names: Names) -> Actors:
         """Return them by their names in a tree."""
         return cls(**{each.name: NamedActor(each.name, names) for each in fields(cls)})
 
@@ -179,46 +179,46 @@ class Call:
 
     async def recall(self, question: Question) -> Recall:
         """Ask the federation; it takes as long as the slowest store may. Raises `Busy`."""
-        ask = self.actors.federation.within(None).ask
+        ask = self.actors.federation.limit(None).ask
         with self.life.turn():
             return await ask_repeatedly(lambda: ask(Federation.recall, question))
 
     async def embed(self, texts: Sequence[str]) -> Matrix:
         """Embed texts with the model that answers now, before those that are not waited for."""
-        return await self.actors.cache.within(EMBED_TIMEOUT).ask(
+        return await self.actors.cache.limit(EMBED_TIMEOUT).ask(
             Cache.embed, texts, urgent=True, patience=EMBED_PATIENCE, model=self.model()
         )
 
-    def ruling(self) -> Ruling:
+    def load_ruling(self) -> Ruling:
         """Return by which thresholds insights are judged now."""
         return Ruling(self.settings().reconciliation, self.model(), self.home.rules)
 
-    async def project(self, path: str) -> Project:
+    async def require_project(self, path: str) -> Project:
         """Return the followed project that a path, a name or an id means.
 
         Raises `UnknownProject`.
         """
         return await self.records.read(lambda c: status.find_project(c, path))
 
-    async def project_id(self, path: str | None) -> str | None:
-        """Return the id of a project that may not be meant at all; raises as `project` does."""
-        return None if path is None else (await self.project(path)).id
+    async def require_project_id(self, path: str | None) -> str | None:
+        """Return the id of a project that may not be meant; raises as `require_project` does."""
+        return None if path is None else (await self.require_project(path)).id
 
-    async def asked_for(self, project: str | None, here: str | None) -> Project | None:
+    async def find_project(self, project: str | None, here: str | None) -> Project | None:
         """Return the project of a call: the one that it names, else that of the folder `here`.
 
         None where it names none with "", or the folder is of no project. Raises `UnknownProject`
         for a name, and `BadInput` for a folder that is not given by its whole path.
         """
         if project:
-            return await self.project(project)
+            return await self.require_project(project)
         if project is not None or not here:
             return None
         if not here.startswith("/"):
             raise BadInput(f"here must be the absolute path of a folder, not {here!r}")
         return await self.records.read(lambda c: status.find_project_around(c, here))
 
-    async def narrowed(
+    async def make_conditions(
         self,
         project: str | None,
         here: str | None,
@@ -227,10 +227,13 @@ class Call:
         **narrow: Any,  # noqa: ANN401 - as they are declared
     ) -> tuple[Where, str | None]:
         """Return the conditions of a question, and the id of the project that is preferred."""
-        found = await self.asked_for(project, here)
+        found = await self.find_project(project, here)
         near = None if found is None else found.id
-        narrow |= {"project_id": near if project else None, "reader": self.caller.reader(as_agent)}
-        return where(now=self.clock.now(), **narrow), near
+        narrow |= {
+            "project_id": near if project else None,
+            "reader": self.caller.choose_reader(as_agent),
+        }
+        return make_where(now=self.clock.now(), **narrow), near
 
     async def change(
         self, work: Callable[[Connection], T], *said: Said, dry_run: bool = False
@@ -250,7 +253,7 @@ class Call:
             given, said = work(connection)
             if dry_run:
                 raise _ForeseenError(given)
-            return given, [self.publisher.event(*each) for each in said]
+            return given, [self.publisher.make_event(*each) for each in said]
 
         try:
             return await self.publisher.write(unit)
@@ -283,7 +286,7 @@ Run = TypeVar("Run", bound="Callable[..., Awaitable[Any]]")
 #: What an operation takes that says `**narrow`: the conditions of `where` that a client may give.
 _NARROWING: Final = [
     each
-    for each in inspect.signature(where).parameters.values()
+    for each in inspect.signature(make_where).parameters.values()
     if each.name not in {"now", "reader", "project_id"}
 ]
 
@@ -330,7 +333,7 @@ class Operation:
     @property
     def hints(self) -> dict[str, Any]:
         """What the annotations of the parameters mean."""
-        return get_type_hints(where) | get_type_hints(self.run)
+        return get_type_hints(make_where) | get_type_hints(self.run)
 
     @cached_property
     def schema(self) -> dict[str, Any]:

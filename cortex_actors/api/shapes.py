@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def fields_of(found: object, *names: str, **others: str) -> dict[str, Any]:
+def shape_fields(found: object, *names: str, **others: str) -> dict[str, Any]:
     """Return attributes as JSON has them: words as texts, tuples as lists.
 
     `others` get another name than they have.
@@ -43,11 +43,11 @@ def fields_of(found: object, *names: str, **others: str) -> dict[str, Any]:
     return {name: _plain(getattr(found, each)) for name, each in own.items()}
 
 
-def all_fields(found: DataclassInstance, *without: str, **others: str) -> dict[str, Any]:
-    """Return the fields of a dataclass as `fields_of` does, but some of them."""
+def shape_dataclass(found: DataclassInstance, *without: str, **others: str) -> dict[str, Any]:
+    """Return the fields of a dataclass as `shape_fields` does, but some of them."""
     gone = {*without, *others.values()}
     names = (each.name for each in fields(found) if each.name not in gone)
-    return fields_of(found, *names, **others)
+    return shape_fields(found, *names, **others)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - a field's
@@ -69,7 +69,7 @@ def list_insights(connection: Connection, wanted: insight_lists.InsightFilter) -
 
     Of one that counts for another, `represented_by` is that one.
     """
-    found = insight_lists.listed(connection, wanted)
+    found = insight_lists.list_insights(connection, wanted)
     ids = [each.id for each in found]
     places, heads = _places(connection, ids), insight_rows.load_representatives(connection, ids)
     told = load_briefs(connection, sorted(set(heads.values())))
@@ -92,17 +92,17 @@ def load_insight(connection: Connection, insight: Insight) -> dict[str, Any]:
 
 def shape_insight(insight: Insight, places: Iterable[InsightSource]) -> dict[str, Any]:
     """Return an insight as clients get it."""
-    told = all_fields(insight, "content_hash", observations="observation_count")
+    told = shape_dataclass(insight, "content_hash", observations="observation_count")
     return {**told, "sources": [_place(place) for place in places]}
 
 
 def load_briefs(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return what tells insights apart, by id: what they say, and where that very text is."""
-    found = insight_lists.by_ids(connection, ids)
-    places = insight_lists.said(connection, ids)
+    found = insight_lists.load_insights(connection, ids)
+    places = insight_lists.load_places(connection, ids)
     return {
         each.id: {
-            **fields_of(each, "id", "content", "status", "domain", "confidence", "projects"),
+            **shape_fields(each, "id", "content", "status", "domain", "confidence", "projects"),
             "sources": [_place(place) for place in places.get(each.id, ())],
         }
         for each in found.values()
@@ -113,13 +113,13 @@ def _places(connection: Connection, ids: Sequence[str]) -> Mapping[str, Sequence
     """Return every place that each counts for; of what counts for another one, where it is."""
     counted = insight_rows.load_sources(connection, ids)
     rest = [each for each in ids if not counted.get(each)]
-    return {**counted, **insight_lists.said(connection, rest)}
+    return {**counted, **insight_lists.load_places(connection, rest)}
 
 
 def _place(place: InsightSource) -> dict[str, Any]:
     """Return where an insight is; `said` is whose text it is, after a merge another one's."""
-    lines = fields_of(place, "line_start", "line_end", "said")
-    return fields_of(place, "project", "path", "heading", "scope") | lines
+    lines = shape_fields(place, "line_start", "line_end", "said")
+    return shape_fields(place, "project", "path", "heading", "scope") | lines
 
 
 #: What is counted about each principle, for the orders that no column has.
@@ -129,7 +129,7 @@ _COUNTED = {
 }
 
 
-def page(
+def shape_page(
     connection: Connection, wanted: principle_lists.PrincipleFilter, *, limit: int, skip: int
 ) -> dict[str, Any]:
     """Return one page of principles with what speaks for them, and how many there are.
@@ -141,7 +141,7 @@ def page(
         ids = principle_lists.list_ids(connection, wanted, limit=limit, skip=skip)
     else:
         every = principle_lists.list_ids(connection, wanted)
-        known = principle_decay.evidence(connection, every)
+        known = principle_decay.load_evidence(connection, every)
         # Sorting keeps the order of what is equal, which is that of the ranks.
         every.sort(key=lambda each: -count(known[each]))
         ids = every[skip : skip + limit]
@@ -155,8 +155,8 @@ def page(
 
 def load_principles(connection: Connection, ids: Sequence[str]) -> list[dict[str, Any]]:
     """Return principles as clients get them, in that order; those that are gone are left out."""
-    found = principles.by_ids(connection, ids)
-    known = principle_decay.evidence(connection, ids)
+    found = principles.load_principles(connection, ids)
+    known = principle_decay.load_evidence(connection, ids)
     named = principle_lists.load_projects(connection, ids)
     made_of = principles.load_derivations(connection, ids)
     gone = taken_back(connection, ids)
@@ -175,13 +175,15 @@ def load_principle(
     connection: Connection, principle_id: str, *, now: int, scales: DecayScales
 ) -> dict[str, Any]:
     """Return a principle with all that it is made of, ranked by and linked with."""
-    today = principle_decay.today(connection, now)
-    found = principles.by_ids(connection, [principle_id])[principle_id]
-    known = principle_decay.evidence(connection, [principle_id])[principle_id]
+    today = principle_decay.get_today(connection, now)
+    found = principles.load_principles(connection, [principle_id])[principle_id]
+    known = principle_decay.load_evidence(connection, [principle_id])[principle_id]
     made_of = principles.load_derivations(connection, [principle_id]).get(principle_id, [])
     told = load_briefs(connection, [each.insight_id for each in made_of])
     linked = principles.load_links(connection, [principle_id]).get(principle_id, [])
-    others = principles.by_ids(connection, [each.other(principle_id) for each in linked])
+    others = principles.load_principles(
+        connection, [each.find_other_end(principle_id) for each in linked]
+    )
     places = principles.load_places(connection, [principle_id]).get(principle_id, [])
     worded = principles.word_principle(found, places)
     return {
@@ -210,15 +212,17 @@ def explain_rank(
     return {
         "stored": found.rank,
         "rank": known.rank(now, scales),
-        "parts": [{**asdict(each), "points": each.points} for each in known.parts(now, scales)],
-        "days": rules.days_since(known.seen_at, now),
+        "parts": [
+            {**asdict(each), "points": each.points} for each in known.list_parts(now, scales)
+        ],
+        "days": rules.count_days(known.seen_at, now),
         "half_life_days": rules.half_life(known.observed, fading=scales.fading),
     }
 
 
 def shape_brief(found: Principle) -> dict[str, Any]:
     """Return what tells principles apart."""
-    return fields_of(found, "id", "content", "category", "status", "rank")
+    return shape_fields(found, "id", "content", "category", "status", "rank")
 
 
 def shape_principle(
@@ -226,7 +230,7 @@ def shape_principle(
 ) -> dict[str, Any]:
     """Return a principle, and what speaks for it."""
     return {
-        **all_fields(found, "content_hash", "text_hash"),
+        **shape_dataclass(found, "content_hash", "text_hash"),
         "observations": known.observed,
         "last_seen": known.seen_at,
         "linked": known.links,
@@ -236,9 +240,9 @@ def shape_principle(
 
 def shape_link(found: Link, principle_id: str, others: Mapping[str, Principle]) -> dict[str, Any]:
     """Return a link as one of its ends sees it; `needed` where the other one depends on it."""
-    other = found.other(principle_id)
+    other = found.find_other_end(principle_id)
     return {
-        **fields_of(found, "type", "strength", "decided_by", "reason"),
+        **shape_fields(found, "type", "strength", "decided_by", "reason"),
         "needed": found.source_id == other,
         "other": shape_brief(others[other]) if other in others else {"id": other},
     }

@@ -10,9 +10,9 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api.shapes import all_fields, fields_of
+from cortex_actors.api.shapes import shape_dataclass, shape_fields
 from cortex_actors.domain.principle import Ending
-from cortex_actors.domain.project import AlertKind, Project, innermost
+from cortex_actors.domain.project import AlertKind, Project, find_innermost
 from cortex_actors.errors import BadInput, CortexError, LedgerDown, NotFound, UnknownProject
 from cortex_actors.files import repository
 from cortex_actors.storage import events, insight_records, passages
@@ -23,7 +23,7 @@ from cortex_actors.storage.ledger import backups, recovery
 from cortex_actors.storage.pipeline import insights as insight_rows
 from cortex_actors.storage.pipeline import principles, reviews
 from cortex_actors.storage.pipeline.principle_lists import count_by_status
-from cortex_actors.storage.pipeline.resolutions import list_troubled, paths
+from cortex_actors.storage.pipeline.resolutions import list_paths, list_troubled
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Container, Sequence
@@ -65,7 +65,7 @@ def resolve_root(path: str) -> str:
     Raises `NotFound` for a path that is not there, and `BadInput` for anything else: `/` or a home
     folder holds everybody's files, and looking through it takes longer than two looks are apart.
     """
-    found = real(path)
+    found = resolve_path(path)
     if found and not Path(found).exists():
         raise NotFound(f"cannot follow {path}: it is not there; give a project's root folder")
     if not found or not Path(found).is_dir():
@@ -80,29 +80,30 @@ def resolve_root(path: str) -> str:
 
 def count_all(connection: Connection, model: str, sections: Container[str]) -> dict[str, Any]:
     """Return the numbers of `status`; `sections` are the files that have a section of ours."""
-    followed = project_rows.followed(connection)
+    followed = project_rows.list_followed(connection)
     return {
         "projects": len(followed),
         "insights": insight_rows.count(connection),
         "principles": principles.count(connection),
         "principles_by_status": count_by_status(connection),
         "resolved_files": sum(
-            each in sections and innermost(followed, each) is not None for each in paths(connection)
+            each in sections and find_innermost(followed, each) is not None
+            for each in list_paths(connection)
         ),
         "unresolved": [
-            fields_of(each, "path", "agent", state="ending")
+            shape_fields(each, "path", "agent", state="ending")
             for each in list_troubled(connection)
             if each.ending is not Ending.EDITED or each.path in sections
         ],
-        "waiting": events.waiting(connection),
-        "dead": events.dead(connection),
+        "waiting": events.count_waiting(connection),
+        "dead": events.count_dead(connection),
         "unembedded": count_unembedded(connection, model),
-        "unindexed": pending.pending(connection),
+        "unindexed": pending.count_pending(connection),
         "passages": passages.count(connection),
-        "broken_files": len(project_rows.broken(connection)),
+        "broken_files": len(project_rows.list_broken(connection)),
         "review": insight_rows.count_waiting(connection),
         "alerts": [
-            fields_of(each, "kind", "path", "line_start", "detail")
+            shape_fields(each, "kind", "path", "line_start", "detail")
             for each in insight_records.list_alerts(connection)
         ],
     }
@@ -155,7 +156,7 @@ def list_findings(met: Sequence[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def reasons_beside(
+def find_reasons(
     failing: Mapping[str, Any],
     *,
     judge: Mapping[str, Any],
@@ -194,12 +195,12 @@ def load_backups(home: Home, now: int) -> dict[str, Any]:
     """
     copies: list[backups.Backup] = []
     with suppress(LedgerDown):
-        copies = [each for each in backups.listed(home.backups) if not each.migrated]
+        copies = [each for each in backups.list_backups(home.backups) if not each.migrated]
     newest = {"at": copies[0].at, "path": str(copies[0].path)} if copies else None
     since = backups.find_restored(home.ledger) or 0
     return {
         "backup": newest,
-        "checked_at": backups.checked_at(home.backups),
+        "checked_at": backups.read_checked(home.backups),
         "recovery": recovery.find_latest(home.backups, now, since=since),
     }
 
@@ -209,8 +210,8 @@ def find_project(connection: Connection, wanted: str) -> Project:
 
     Raises `UnknownProject`.
     """
-    followed = project_rows.followed(connection)
-    inside = innermost(followed, real(wanted) or "")
+    followed = project_rows.list_followed(connection)
+    inside = find_innermost(followed, resolve_path(wanted) or "")
     if inside is not None:
         return inside
     named = [each for each in followed if wanted in (each.id, each.name)]
@@ -229,15 +230,15 @@ def find_project_around(connection: Connection, folder: str) -> Project | None:
     to the project at the same place of another checkout of its repository; of several to the one
     that was followed first.
     """
-    path = real(folder)
-    every = (each for each in project_rows.followed(connection) if not each.is_own)
+    path = resolve_path(folder)
+    every = (each for each in project_rows.list_followed(connection) if not each.is_own)
     followed = sorted(every, key=attrgetter("added_at"))
     if not path or not followed:
         return None
-    inside, top = innermost(followed, path), repository.find_top(path)
+    inside, top = find_innermost(followed, path), repository.find_top(path)
     if top is None or (inside is not None and len(inside.root) >= len(top)):
         return inside
-    origin = repository.origin(top)
+    origin = repository.find_origin(top)
     origins = project_rows.load_origins(connection, (each.id for each in followed))
     found, deepest = inside, -1
     for each in followed:
@@ -254,7 +255,7 @@ def list_projects(connection: Connection) -> dict[str, Any]:
     files = project_rows.count_files(connection)
     said = insight_rows.count_by_project(connection)
     auto = {each.id for each in project_rows.list_resolving(connection)}
-    gone = {each.key for each in reviews.standing(connection)}
+    gone = {each.key for each in reviews.list_revocations(connection)}
     return {
         "projects": [
             {
@@ -264,10 +265,11 @@ def list_projects(connection: Connection) -> dict[str, Any]:
                 "auto": each.id in auto,
                 "revoked": each.id in gone,
             }
-            for each in project_rows.followed(connection)
+            for each in project_rows.list_followed(connection)
         ],
         "broken": [
-            {"path": state.path, "reason": state.error} for state in project_rows.broken(connection)
+            {"path": state.path, "reason": state.error}
+            for state in project_rows.list_broken(connection)
         ],
         "left_out": [
             {"path": path, "lines": count}
@@ -278,11 +280,11 @@ def list_projects(connection: Connection) -> dict[str, Any]:
 
 def shape_topic(row: Topic) -> dict[str, Any]:
     """Return one row of the catalogue."""
-    told = all_fields(row, "key", "owner_only")
+    told = shape_dataclass(row, "key", "owner_only")
     return {**told, "payload": [field.name for field in fields(row.payload)]}
 
 
-def real(path: str) -> str | None:
+def resolve_path(path: str) -> str | None:
     """Return a path with every link resolved; None for what can be no path here.
 
     The ledger holds text, so a path that is not UTF-8 cannot be kept.

@@ -74,7 +74,7 @@ class Outside:
     #: Makes what judges where the rules leave it open.
     layers: MakeLayers = make_layers
     #: Reads which model a ledger says answers, before the ledger is opened.
-    chosen: Callable[[Path], models.ChosenModel | None] = models.chosen
+    chosen: Callable[[Path], models.ChosenModel | None] = models.read_chosen
     #: Makes what hears the kernel's hints about files.
     hints: Callable[[Clock, WatchingSettings], Hints] = Hints
     #: Makes what finds and keeps the tokens of stores.

@@ -81,27 +81,27 @@ class Practice:
     async def _look(self, patient: models.Patient) -> CheckRound:
         """Run the checks on the thread."""
         found: CheckRound = await self._threads.run(checks.run_checks, patient, self._halt)
-        return replace(found, diagnoses=[*found.diagnoses, self.trial.diagnosed()])
+        return replace(found, diagnoses=[*found.diagnoses, self.trial.as_diagnosis()])
 
     async def _compare(self) -> list[Diagnosis]:
         """Have the index compared by the actor that owns it, which renews one that is not good."""
         if lost := await self._lost():
             return [lost]
         # Takes as long as it takes.
-        verify = partial(self._vectors.within(None).ask, Vectors.verify)
+        verify = partial(self._vectors.limit(None).ask, Vectors.verify)
         return await models.compare_index(verify, renews=True)
 
     async def _lost(self) -> Diagnosis | None:
         """Return that the generation that answers has lost its folder; None where it has not."""
         try:
-            answering = await self._vectors.ask(Vectors.generation)
+            answering = await self._vectors.ask(Vectors.require_generation)
         except (IndexDown, ActorAway):
             return None
-        state = await self._read(pending.state)
+        state = await self._read(pending.load_state)
         if state is None or state.generation != answering or answering == self._given_up:
             return None
         settings = self.settings().storage
-        place = Generations(self.world.home.index, settings, COLLECTIONS).place(state)
+        place = Generations(self.world.home.index, settings, COLLECTIONS).find_place(state)
         return await self._threads.run(models.check_folder, place)
 
     async def _read(self, query: Callable[[Connection], Any]) -> Any:  # noqa: ANN401
@@ -119,6 +119,6 @@ class Practice:
 
     async def _begin_anew(self) -> None:
         """Begin a new generation of the index."""
-        state = await self._read(pending.state)
+        state = await self._read(pending.load_state)
         self._given_up = state.generation if state else 0
         await self._vectors.ask(Vectors.renew, "cortex doctor --repair")

@@ -96,7 +96,7 @@ class Incumbent:
             )
         return factory.AbsentProvider(chosen.model_id, chosen.dimension, reason)
 
-    def candidate(self, name: str, kind: str | None = None) -> Provider:
+    def make_candidate(self, name: str, kind: str | None = None) -> Provider:
         """Return a provider of the model of that name, not started and never the compiled form.
 
         A name tells its provider where it can: an installed model, a folder, `hashing-v1-64`,
@@ -120,23 +120,25 @@ class Incumbent:
         )
         return factory.AbsentProvider(name, 0, reason)
 
-    def row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
+    def make_row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
         """Return what the ledger is to keep of a candidate."""
         kind, name = _told(name, kind or self._settings.provider, sure=kind is not None)
         if kind == "hashing":
             name = provider.model_id
         return ChosenModel(provider.model_id, kind, name, provider.dimension)
 
-    def first(self) -> ChosenModel:
+    def make_first(self) -> ChosenModel:
         """Return what the ledger is to keep of the model that the settings ask for."""
         chosen = self._settings
-        return self.row(self.provider, chosen.model, chosen.provider)
+        return self.make_row(self.provider, chosen.model, chosen.provider)
 
     def settle(self, chosen: ChosenModel) -> None:
         """Note what the ledger says of the model that answers."""
         self._chosen = chosen
 
-    async def compiled(self, model: ChosenModel, on_step: Callable[[str], None]) -> ChosenModel:
+    async def compile_model(
+        self, model: ChosenModel, on_step: Callable[[str], None]
+    ) -> ChosenModel:
         """Return the compiled form of a sentence-transformers model, making it if need be.
 
         Takes some 20 s of a low-priority process; `on_step` is given its steps. Raises
@@ -168,7 +170,7 @@ class Incumbent:
         await self._world.start_again(change, MODEL)
         await before.close()
 
-    def differs(self) -> str:
+    def explain_difference(self) -> str:
         """Return how the settings ask for another model than the one that answers; empty: no.
 
         Only keys that a person wrote count: a default asks for nothing.
@@ -176,7 +178,7 @@ class Incumbent:
         asked, chosen, wanted = self._settings.model_fields_set, self._chosen, self._wanted
         if chosen is None or not wanted:
             return ""
-        same = wanted in (chosen.model_id, factory.source_of(chosen.model_id))
+        same = wanted in (chosen.model_id, factory.find_source(chosen.model_id))
         kind, name = self._settings.provider, self._settings.model
         # Where neither of these keys is written, any model of the provider's is meant.
         if same or (not asked.intersection({"model", "base_url"}) and kind == chosen.provider):

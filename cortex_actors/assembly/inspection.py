@@ -48,10 +48,10 @@ def inspect(name: str, root: Node, *, names: Names, crashes: Crashes, now: int) 
     if node is None and ref is None:
         # Not those that a picture does not tell apart.
         shown = [each for each, (_, above) in places.items() if above != TEMPLATED]
-        known = ", ".join(sorted({*names.known(), *shown}))
+        known = ", ".join(sorted({*names.list_known(), *shown}))
         message = f"cannot inspect {name}: no actor or supervisor has that name; there are {known}"
         raise UnknownActor(message)
-    last = {"last_crash": crashes.last(name)}
+    last = {"last_crash": crashes.find_last(name)}
     if node is not None and node.kind == "supervisor":
         return {**_supervisor(node, above, crashes), **last}
     return {
@@ -76,7 +76,7 @@ def _life(ref: AsyncioRef[Any], now: int) -> dict[str, Any]:
     """Return what a living actor is at."""
     life = ref.life
     lived = life.loop.time() - life.born
-    hands = life.in_hand()
+    hands = life.list_work()
     # The message itself, and not a task beside it.
     message = [hand for hand in hands if hand.task and hand.task.get_name() == life.label]
     mailbox = asdict(ref.actor_inbox.stats())
@@ -114,7 +114,7 @@ def _supervisor(node: Node, above: str, crashes: Crashes) -> dict[str, Any]:
             {"name": each.name, "kind": each.kind, "state": each.state, "restarts": each.restarts}
             for each in node.children
         ],
-        "recent_restarts": crashes.restarts(node.name),
+        "recent_restarts": crashes.list_restarts(node.name),
     }
 
 
@@ -150,7 +150,7 @@ class Crashes:
         #: The first crash with an error that ends the daemon; None without one.
         self.fatal: CortexError | None = None
 
-    def last(self, name: str) -> dict[str, Any] | None:
+    def find_last(self, name: str) -> dict[str, Any] | None:
         """Return the last crash of an actor or a supervisor; None if it had none.
 
         It has a `reason`, and `at`, in UTC microseconds.
@@ -161,11 +161,11 @@ class Crashes:
         """Return how often a name has crashed."""
         return self._crashes[name][1] if name in self._crashes else 0
 
-    def restarts(self, supervisor: str) -> list[dict[str, Any]]:
-        """Return the last restarts of a supervisor, oldest first: `child`, `at` (as for `last`)."""
+    def list_restarts(self, supervisor: str) -> list[dict[str, Any]]:
+        """Return the last restarts of a supervisor, oldest first: `child`, `at`, as `find_last`."""
         return list(self._restarts.get(supervisor, ()))
 
-    def reason(self, supervisor: str) -> str | None:
+    def find_reason(self, supervisor: str) -> str | None:
         """Return over whose crashes a supervisor gave up; None while it has not."""
         return self._last.get(supervisor) if supervisor in self._gave_up else None
 

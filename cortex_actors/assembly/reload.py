@@ -128,7 +128,7 @@ class Reload:
         """
         await self._shielded(self._started_again(change, names), "start again")
 
-    async def settled(self) -> None:
+    async def wait_settled(self) -> None:
         """Wait for the reloads that run, once their supervisors have ended."""
         await asyncio.gather(*self._tasks, return_exceptions=True)
 

@@ -83,7 +83,7 @@ class Assembly:
         self._world = world
         self._clock = world.clock
         self.names = world.names
-        self.actors = Actors.of(world.names)
+        self.actors = Actors.from_tree(world.names)
         # Threads that look at files: sweeps and large parses, of all projects together.
         self.threads = Threads("files", 4)
         self.records = Records(self.names)
@@ -91,7 +91,7 @@ class Assembly:
         self.bus = Bus(self._journal, world.clock)
         self._incumbent = Incumbent(world, self._line("model"))
         self._pool = self.actors.pool
-        self._embed = partial(self.actors.cache.within(None).ask, Cache.embed)
+        self._embed = partial(self.actors.cache.limit(None).ask, Cache.embed)
         #: What outlives a crash of the roster: a reload and its own supervisor restart it.
         self._register = Register()
         self.hints = world.outside.hints(world.clock, world.settings.watching)
@@ -152,7 +152,7 @@ class Assembly:
                 settings=lambda: self._settings,
                 accesses=AccessReporter(self.actors.custodian),
                 tasks=world.tasks,
-                watching=self.hints.described,
+                watching=self.hints.describe,
                 doctor=self.practice.visit,
                 trial=self.practice.trial,
                 tree=world.draw,
@@ -160,7 +160,7 @@ class Assembly:
                 inspect=world.inspect,
                 wake=self._wake,
                 reload=world.reload,
-                door=partial(http.within(SOON).ask, Http.describe),
+                door=partial(http.limit(SOON).ask, Http.describe),
                 life=TreeLife(clock.now(), clock.monotonic()),
             )
         )
@@ -216,7 +216,7 @@ class Assembly:
                 self._incumbent.provider,
                 entries=settings.cache_entries,
                 stored=self._stored,
-                embed=partial(self.actors.pool.within(None).ask, Pool.embed),
+                embed=partial(self.actors.pool.limit(None).ask, Pool.embed),
             ),
             "pool": partial(
                 Pool,
@@ -433,5 +433,5 @@ class Assembly:
 def _rules(ruling: Ruling) -> tuple[ConflictThresholds, Lexicon | None]:
     """Return the thresholds and tables as they are now (on a thread: it reads the user's file)."""
     ruling.read()
-    relations = ruling.relations()
+    relations = ruling.make_relations()
     return relations.limits.default, relations.lexicon

@@ -27,7 +27,7 @@ from blinker import Namespace
 
 from cortex_actors import topics
 from cortex_actors.bus import commits
-from cortex_actors.clock import Clock, ulid
+from cortex_actors.clock import Clock, make_ulid
 from cortex_actors.domain.event import Event, Payload
 from cortex_actors.errors import BadInput, MailboxFull, UnknownTopic
 
@@ -105,7 +105,7 @@ class Switchboard:
         self._signals = Namespace()
         #: In the order of subscribing: who subscribed first hears first.
         self._covers: dict[Subscription, Callable[[str], object]] = {}
-        #: What `hearers` has found since the last change.
+        #: What `find_receivers` has found since the last change.
         self._found: dict[str, tuple[Subscription, ...]] = {}
 
     def connect(self, pattern: str, deliver: Deliver) -> Subscription:
@@ -116,7 +116,7 @@ class Switchboard:
         self._changed()
         return subscription
 
-    def hearers(self, topic: str) -> tuple[Subscription, ...]:
+    def find_receivers(self, topic: str) -> tuple[Subscription, ...]:
         """Return who hears a topic, in the order they subscribed.
 
         A signal is asked for its receivers once, and the answer is kept until the next subscription
@@ -177,7 +177,7 @@ class Bus:
         commits.refuse_too_large(topic, payload)
         if idempotency_key is not None:
             commits.refuse_key(topic, idempotency_key, durable=durable and found.durable)
-        event = self.event(topic, payload, source=source)
+        event = self.make_event(topic, payload, source=source)
         if idempotency_key is not None:
             return await self._commits.add_once(event, idempotency_key)
         if durable and found.durable:
@@ -189,7 +189,7 @@ class Bus:
         """Say an event only to those who listen now; raises as `publish` does."""
         topics.find(topic)
         commits.refuse_too_large(topic, payload)
-        event = self.event(topic, payload, source=source)
+        event = self.make_event(topic, payload, source=source)
         self.announce(event)
         return event
 
@@ -205,7 +205,7 @@ class Bus:
         for topic, payload in pairs:
             topics.find(topic)
             commits.refuse_too_large(topic, payload)
-        events = [self.event(topic, payload, source=source) for topic, payload in pairs]
+        events = [self.make_event(topic, payload, source=source) for topic, payload in pairs]
         stored: list[Event[Payload]] = []
         for start in range(0, len(events), commits.AT_ONCE):
             stored += await self._commits.add(events[start : start + commits.AT_ONCE])
@@ -218,17 +218,17 @@ class Bus:
         """
         return await asyncio.shield(self._commits.running.begin(self._settle(delivery, outcome)))
 
-    def event(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
+    def make_event(self, topic: str, payload: Payload, *, source: str) -> Event[Payload]:
         """Return a new event that has not been said yet."""
         at = self._clock.now()
-        return Event(f"evt_{ulid(at)}", topic, payload, at, source)
+        return Event(f"evt_{make_ulid(at)}", topic, payload, at, source)
 
     def announce(self, event: Event[Payload]) -> None:
         """Hand an event to every receiver of its topic, in the order they subscribed.
 
         Does not wait: a receiver whose mailbox is full goes without, which is counted.
         """
-        for subscription in self._board.hearers(event.topic):
+        for subscription in self._board.find_receivers(event.topic):
             if subscription.cancelled:
                 continue
             try:

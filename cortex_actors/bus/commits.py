@@ -94,7 +94,7 @@ class Journal(Protocol):
         when the first one has another topic or payload.
         """
 
-    async def next(
+    async def find_next(
         self, consumer: str, in_hand: Collection[Delivery] = ()
     ) -> Delivery | Rest | None:
         """Return what the consumer should handle now; None when nothing waits.

@@ -221,7 +221,7 @@ class Consumer(AsyncioActor):
 
     def say(self, topic: str, payload: Payload) -> Event[Payload]:
         """Return an event to put into an outcome: it is said when the outcome commits."""
-        return self.desk.bus.event(topic, payload, source=self.desk.name)
+        return self.desk.bus.make_event(topic, payload, source=self.desk.name)
 
     async def _turn(self) -> None:
         """Begin one delivery; ask for another turn, so that asks and stops get theirs."""
@@ -234,7 +234,7 @@ class Consumer(AsyncioActor):
         breaks = self._lanes.breaks
         try:
             in_hand = [delivery for delivery, _ in self._in_hand.values()]
-            found = await self.desk.journal.next(self.desk.name, in_hand)
+            found = await self.desk.journal.find_next(self.desk.name, in_hand)
         except AWAY:
             self._later(LEDGER_PAUSE)
             return

@@ -19,7 +19,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cortex_actors.client.connection import TOKEN, Client
-from cortex_actors.errors import AlreadyRunning, CortexError, DaemonDown, DeadlineExceeded, visible
+from cortex_actors.errors import (
+    AlreadyRunning,
+    CortexError,
+    DaemonDown,
+    DeadlineExceeded,
+    make_visible,
+)
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:
@@ -69,7 +75,7 @@ def run(words: Sequence[str], *, limit: float = LIMIT) -> int:
     try:
         if os.environ.get("CORTEX_OFF") == "1":
             return 0
-        home = Home.of(_option(words, "--home") or None)
+        home = Home.find(_option(words, "--home") or None)
         signal.signal(signal.SIGALRM, partial(_give_up, limit))
         signal.setitimer(signal.ITIMER_REAL, limit)
         said = _read()
@@ -142,14 +148,14 @@ def _ask_new(home: Home, ask: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     # `start` ends with 0 once it answers; another session may have begun it, or the last daemon was
     # still ending.
     while starter and (ended := starter.poll()) in {None, 0, AlreadyRunning.exit_code}:
-        if ended == AlreadyRunning.exit_code and lock.state(home) not in lock.HELD:
+        if ended == AlreadyRunning.exit_code and lock.read_state(home) not in lock.HELD:
             starter = _begin(home)
         if signal.getitimer(signal.ITIMER_REAL)[0] <= ANSWER:
             raise DaemonDown("the daemon is still starting: the first prompt brings the brief")
         pause(PAUSE)
         with suppress(DaemonDown):
             return ask()
-    raise Client(home).down()
+    raise Client(home).make_down_error()
 
 
 def _begin(home: Home) -> Popen[bytes] | None:
@@ -171,11 +177,11 @@ def _begin(home: Home) -> Popen[bytes] | None:
 
 def _note(error: BaseException, event: str, *, said: dict[str, Any], home: Home | None) -> None:
     """Write down why a hook did nothing."""
-    from cortex_actors.clock import SystemClock, iso  # noqa: PLC0415 - only for a failure
+    from cortex_actors.clock import SystemClock, format_iso  # noqa: PLC0415 - only for a failure
     from cortex_actors.process.sessions import note_failure  # noqa: PLC0415 - as above
 
     what = str(error) if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
-    found = {"at": iso(SystemClock().now()), "event": event, "error": what[:1_000]}
+    found = {"at": format_iso(SystemClock().now()), "event": event, "error": what[:1_000]}
     found |= {name: _first(said, keys)[:500] for name, keys in _COMMON.items()}
     if home is not None:
         note_failure(home, found)
@@ -183,7 +189,7 @@ def _note(error: BaseException, event: str, *, said: dict[str, Any], home: Home 
 
 def show_last(home: Home, *, as_json: bool) -> int:
     """Print what hooks did last in a home, and the last one that failed."""
-    from cortex_actors.clock import iso  # noqa: PLC0415 - a client's hook does without
+    from cortex_actors.clock import format_iso  # noqa: PLC0415 - a client's hook does without
     from cortex_actors.process.sessions import read_failure  # noqa: PLC0415 - as above
 
     failed = read_failure(home)
@@ -196,11 +202,11 @@ def show_last(home: Home, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({**found, "failed": failed}, indent=2))
         return 0
-    lines = [line for each in found["hooks"] for line in _lines(each, iso(each["at"]))]
+    lines = [line for each in found["hooks"] for line in _lines(each, format_iso(each["at"]))]
     if failed:
         lines.append("  ".join(("failed:", failed["at"], failed["event"], failed["here"])))
         lines.append(f"  {failed['error']}")
-    print("\n".join(map(visible, lines or ["no hook of an agent's client has run yet"])))
+    print("\n".join(map(make_visible, lines or ["no hook of an agent's client has run yet"])))
     return 0
 
 

@@ -69,7 +69,7 @@ Row = dict[str, Any]
 
 
 @cache
-def table() -> dict[str, Row]:
+def load_table() -> dict[str, Row]:
     """Return every row by its path; the command line itself is at ""."""
     found: dict[str, Row] = json.loads(TABLE.read_bytes())
     return found
@@ -80,22 +80,22 @@ def run(words: list[str]) -> int:
     if sys.stderr.isatty():
         Client.when_slow = staticmethod(show_waiting)
     try:
-        result = front().main(words, prog_name="cortex", standalone_mode=False)
+        result = load_front().main(words, prog_name="cortex", standalone_mode=False)
     finally:
         Client.when_slow = None
     return result if isinstance(result, int) else 0
 
 
-def front() -> CommandGroup:
+def load_front() -> CommandGroup:
     """Return the command line itself."""
-    return CommandGroup("cortex", table()[""], path="")
+    return CommandGroup("cortex", load_table()[""], path="")
 
 
 def complete(instruction: str) -> int:
     """Answer a shell: `bash_source` prints its script, `bash_complete` what fits its words."""
     from click.shell_completion import shell_complete  # noqa: PLC0415 - for a shell only
 
-    return shell_complete(front(), {}, "cortex", "_CORTEX_COMPLETE", instruction)
+    return shell_complete(load_front(), {}, "cortex", "_CORTEX_COMPLETE", instruction)
 
 
 def suggest(error: click.ClickException) -> str:
@@ -106,7 +106,9 @@ def suggest(error: click.ClickException) -> str:
 
     group = error.ctx.command_path.removeprefix("cortex").strip()
     # Of several of one name the last counts: of this group, else of the fewest words.
-    paths = sorted(table(), key=lambda path: (path.rpartition(" ")[0] == group, -path.count(" ")))
+    paths = sorted(
+        load_table(), key=lambda path: (path.rpartition(" ")[0] == group, -path.count(" "))
+    )
     known = {path.rpartition(" ")[2]: path for path in paths}
     near = get_close_matches(error.command_name, known, 1, cutoff=NEAR)
     return f" (did you mean cortex {known[near[0]]}?)" if near else ""
@@ -136,7 +138,7 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Return a command below this group."""
         path = f"{self._path} {cmd_name}".strip()
-        row = table().get(path)
+        row = load_table().get(path)
         if row is None or not cmd_name:
             return None
         if "commands" in row:
@@ -174,7 +176,7 @@ class CommandGroup(click.Group):
         """Write the commands under their titles, each with its whole first paragraph."""
         panels = self.row.get("panels") or {"Commands": self.list_commands(ctx)}
         for title, names in panels.items():
-            helps = [table()[f"{self._path} {name}".strip()]["help"] for name in names]
+            helps = [load_table()[f"{self._path} {name}".strip()]["help"] for name in names]
             first = [" ".join(each.split("\n\n")[0].split()) for each in helps]
             if first:
                 with formatter.section(title):
@@ -234,7 +236,7 @@ def _value(row: Row, found: Any) -> Any:  # noqa: ANN401 - whatever a parameter 
     a home that may not be entered.
     """
     if row["kind"] == "home":
-        Home.of(found).require_entry()
+        Home.find(found).require_entry()
     if row.get("many"):
         several = " ".join(found) if row.get("joined") else [*found]
         found = several if found or row.get("required") else None

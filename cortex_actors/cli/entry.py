@@ -154,7 +154,7 @@ def _replace(home: Home) -> None:
     found = lock.read(home).version
     if (
         not _numbers(found) < _numbers(__version__)
-        or lock.state(home) is not lock.HomeState.RUNNING
+        or lock.read_state(home) is not lock.HomeState.RUNNING
     ):
         return
     text = f"cortex: the daemon is of version {found}, and this program of {__version__}"

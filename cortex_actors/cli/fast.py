@@ -23,7 +23,7 @@ from cortex_actors.cli.agenthooks import EVENTS, show_last
 from cortex_actors.cli.declare import MOVED
 from cortex_actors.cli.lifecycle import is_paused, suggest_topics
 from cortex_actors.client.connection import Client
-from cortex_actors.clock import duration, iso
+from cortex_actors.clock import format_iso, format_span
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 
@@ -135,7 +135,7 @@ def publish_offline(
                 return online()
             except errors.DaemonDown as error:
                 unsure = isinstance(error, errors.AnswerLost) and key is None
-                is_starting = lock.state(home) is lock.HomeState.STARTING
+                is_starting = lock.read_state(home) is lock.HomeState.STARTING
                 patience = START_PATIENCE if is_starting else PATIENCE
                 if unsure or clock.monotonic() - begun > patience:
                     raise
@@ -191,15 +191,15 @@ def list_figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if trip := found.get("round_trip"):
         # Why it did not go well is above, as a reason of the whole.
         took = f"{trip['state']} in {trip['took_ms']:,.0f} ms"
-        yield "round trip", f"{took}, {duration(trip['age_s'])} ago"
+        yield "round trip", f"{took}, {format_span(trip['age_s'])} ago"
     if found.get("backup"):
-        yield "backup", iso(found["backup"]["at"])
+        yield "backup", format_iso(found["backup"]["at"])
     if found.get("checked_at"):
-        yield "checked", f"every page of the ledger, {iso(found['checked_at'])}"
+        yield "checked", f"every page of the ledger, {format_iso(found['checked_at'])}"
     if found.get("recovery"):
-        from cortex_actors.storage.ledger.recovery import sentence  # noqa: PLC0415 - seldom needed
+        from cortex_actors.storage.ledger.recovery import format_sentence  # noqa: PLC0415 - seldom needed
 
-        yield "recovery", sentence(found["recovery"])
+        yield "recovery", format_sentence(found["recovery"])
 
 
 def _principles(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
@@ -256,7 +256,7 @@ def _migration(migration: dict[str, Any], model: dict[str, Any]) -> Iterator[tup
     if state != "compiling":
         name = (migration.get("coming") or {}).get("model_id", "another model")
         done, left = migration.get("done", 0), migration.get("left_s")
-        how = state if state != "migrating" or left is None else f"{duration(left)} left"
+        how = state if state != "migrating" or left is None else f"{format_span(left)} left"
         text = f"{name}, {done:,} of {migration.get('total', 0):,} texts, {how}"
     yield "coming", f"{text}; {until}"
 
@@ -321,7 +321,7 @@ def parse_seconds(text: str) -> float:
 
 def run(words: Sequence[str], *, is_short: bool = False) -> int:
     """Run one quick command; `is_short` says that it was typed without the name of its group."""
-    parser = parser_of(words[0])
+    parser = make_parser(words[0])
     if is_short and words[0] == "hook":
         # Clients call it so: this spelling stays.
         parser.prog = "cortex hook"
@@ -330,7 +330,7 @@ def run(words: Sequence[str], *, is_short: bool = False) -> int:
     except SystemExit:
         # `--help` has printed itself.
         return 0
-    home = Home.of(options.home)
+    home = Home.find(options.home)
     home.require_entry()
     if words[0] == "status":
         return status(home, timeout=options.timeout, as_json=options.json)
@@ -390,7 +390,7 @@ def _status(home: Home, timeout: float) -> tuple[dict[str, Any], int]:
 
 def show_overview() -> int:
     """Say in a few lines how the daemon is, and what to do next."""
-    home = Home.of(None)
+    home = Home.find(None)
     home.require_entry()
     found, _ = _status(home, STATUS_TIMEOUT)
     rows = _rows({key: each for key, each in found.items() if key != "unindexed"})
@@ -421,7 +421,7 @@ def _coloured(lines: Sequence[str], state: str) -> list[str]:
 
 def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
     """Return a status, degraded when the daemon that gave it has lost its lock."""
-    if lock.state(home) in lock.HELD or lifecycle.find_listener(home) is None:
+    if lock.read_state(home) in lock.HELD or lifecycle.find_listener(home) is None:
         return found
     why = f"its lock {home.lock} was removed, so a second daemon could start: cortex daemon restart"
     return {**found, "state": "degraded", "reasons": [*found.get("reasons", []), why]}
@@ -429,7 +429,7 @@ def _with_lock(home: Home, found: dict[str, Any]) -> dict[str, Any]:
 
 def _without_answer(home: Home) -> tuple[dict[str, Any], int]:
     """Return what is known of a daemon that does not answer, and the exit code."""
-    state, said = lock.state(home), lock.read(home)
+    state, said = lock.read_state(home), lock.read(home)
     listener = lifecycle.find_listener(home)
     pid = listener or said.pid
     if listener and state not in lock.HELD:
@@ -456,7 +456,7 @@ def _rows(found: dict[str, Any]) -> list[tuple[str, str]]:
     """Return the rows of a status: a name and a text each."""
     first = found["state"]
     if "uptime_s" in found:
-        first += f", pid {found['pid']}, up {duration(found['uptime_s'])}, {found['version']}"
+        first += f", pid {found['pid']}, up {format_span(found['uptime_s'])}, {found['version']}"
     elif "pid" in found:
         held = found["state"] in {lock.HomeState.RUNNING, lock.HomeState.STARTING}
         first += f", {'' if held else 'was '}pid {found['pid']}"
@@ -593,7 +593,7 @@ the watcher. The others are for clients such as Claude Code: JSON in, JSON or no
 }
 
 
-def parser_of(name: str) -> FastParser:
+def make_parser(name: str) -> FastParser:
     """Return the options of a quick command."""
     about, examples, options = QUICK[name]
     parser = FastParser(

@@ -29,7 +29,7 @@ from cortex_actors.errors import (
     DaemonDown,
     NotFound,
     Refused,
-    visible,
+    make_visible,
 )
 from cortex_actors.home import Home, replace_file
 
@@ -69,7 +69,7 @@ class Repository(NamedTuple):
     hooks: Path
 
     @classmethod
-    def at(cls, path: Path) -> Repository:
+    def find(cls, path: Path) -> Repository:
         """Return the repository that a path lies in.
 
         Raises `NotFound` for a path that lies in none, `BadInput` for one without a checkout, and
@@ -103,7 +103,7 @@ class Repository(NamedTuple):
         found = {path: None if path.is_symlink() else _read(path) for path in self._paths()}
         return [_write(path, before, after=_without(before)) for path, before in found.items()]
 
-    def installed(self) -> list[Path]:
+    def list_installed(self) -> list[Path]:
         """Return the hooks in which our lines are. Raises `CortexError` when the disk refuses."""
         found = (each for each in self._paths() if not each.is_symlink())
         return [each for each in found if _BLOCK.search(_read(each) or b"")]
@@ -228,7 +228,7 @@ def run(home: Home, options: argparse.Namespace) -> int:
     if options.action == "run":
         _tell(home, path, as_json=options.json)
         return 0
-    repository = Repository.at(path)
+    repository = Repository.find(path)
     is_put = options.action == "install"
     changed = repository.install(home) if is_put else repository.uninstall()
     if options.json:
@@ -236,9 +236,9 @@ def run(home: Home, options: argparse.Namespace) -> int:
     else:
         for each in changed:
             why = f": {each['reason']}" if each["reason"] else ""
-            print(visible(f"{each['change']:<11}{each['path']}{why}"))
+            print(make_visible(f"{each['change']:<11}{each['path']}{why}"))
         if _git(repository.root, "config", "--get", "core.hooksPath", asks=True):
-            print(visible(f"note: core.hooksPath has them in {repository.hooks}"))
+            print(make_visible(f"note: core.hooksPath has them in {repository.hooks}"))
     if is_put and all(each["change"] == _LEFT for each in changed):
         raise Refused(f"no hook in {repository.hooks} could take our lines; see above")
     return 0
@@ -256,7 +256,7 @@ def _tell(home: Home, path: Path, *, as_json: bool) -> None:
     elif found.get("offline"):
         print("no daemon runs; the next start reads every file")
     elif found["projects"]:
-        print(visible(f"reading again: {', '.join(found['projects'])}"))
+        print(make_visible(f"reading again: {', '.join(found['projects'])}"))
     else:
         lack = f"no followed project lies in or around {path.absolute()}"
-        print(visible(f"{lack}; see: cortex projects"))
+        print(make_visible(f"{lack}; see: cortex projects"))

@@ -141,7 +141,7 @@ def start(home: Home, *, timeout: float, as_json: bool) -> int:
     if report is not None:
         from cortex_actors.storage.ledger import recovery  # noqa: PLC0415 - seldom needed
 
-        print(recovery.sentence(recovery.read(report)))
+        print(recovery.format_sentence(recovery.read(report)))
     return 0
 
 
@@ -305,7 +305,7 @@ def find_owner(home: Home) -> int | None:
     """
     if pid := find_listener(home):
         return pid
-    if lock.state(home) not in lock.HELD:
+    if lock.read_state(home) not in lock.HELD:
         return None
     pid = lock.read(home).pid
     # A number outlives its process: another one that has it by now must get no signal of ours.
@@ -320,7 +320,7 @@ def find_owner(home: Home) -> int | None:
 def find_listener(home: Home) -> int | None:
     """Return the process id of the listener on the home's socket, as the kernel says."""
     try:
-        return Client(home, timeout=SHUTDOWN_TIMEOUT).pid()
+        return Client(home, timeout=SHUTDOWN_TIMEOUT).find_pid()
     except errors.CortexError:
         return None
 

@@ -242,7 +242,7 @@ class Proxy:
 
         if os.environ.get("CORTEX_AUTOSTART") == "0" or TOKEN in os.environ:
             return False
-        if now - self._lost_at < RESTART or lock.state(self._home) in lock.HELD:
+        if now - self._lost_at < RESTART or lock.read_state(self._home) in lock.HELD:
             lifecycle.pause(PAUSE)
             return True
         try:

@@ -103,7 +103,7 @@ def install(
     home: HomeOption = None,
 ) -> None:
     """Write a systemd user unit (on macOS a launchd agent) that runs the daemon from login on."""
-    wanted = Home.of(home)
+    wanted = Home.find(home)
     if sys.platform == "darwin":
         _install_agent(wanted, force=force)
         return
@@ -161,7 +161,7 @@ def find_installed(home: Home) -> Path | None:
     """Return the unit or the agent of ours that runs a home's daemon; None without one."""
     path, found = _path(), _unit_home()
     if sys.platform == "darwin":
-        path, found = agent_path(), _agent_home()
+        path, found = name_agent(), _agent_home()
     return path if found == str(home.root) else None
 
 
@@ -172,7 +172,7 @@ def show(
     home: HomeOption = None,
 ) -> None:
     """Print the unit that `install` would write; works everywhere."""
-    wanted = Home.of(home)
+    wanted = Home.find(home)
     print(make_agent(wanted).decode() if launchd else make_unit(wanted), end="")
 
 
@@ -214,7 +214,7 @@ def make_agent(home: Home) -> bytes:
         raise BadInput(message) from error
 
 
-def agent_path() -> Path:
+def name_agent() -> Path:
     """Return where the user's agent is."""
     return Path.home() / "Library" / "LaunchAgents" / f"{LABEL}.plist"
 
@@ -222,7 +222,7 @@ def agent_path() -> Path:
 def _agent_home() -> str | None:
     """Return the home that the installed agent is for; "" where it does not say, None without."""
     try:
-        words = plistlib.loads(agent_path().read_bytes()).get("ProgramArguments", [])
+        words = plistlib.loads(name_agent().read_bytes()).get("ProgramArguments", [])
     except FileNotFoundError:
         return None
     except (plistlib.InvalidFileException, ValueError, AttributeError):
@@ -232,7 +232,7 @@ def _agent_home() -> str | None:
 
 def _install_agent(home: Home, *, force: bool) -> None:
     """Write the launchd agent; raises `Refused` for one of another home."""
-    path, found = agent_path(), _agent_home()
+    path, found = name_agent(), _agent_home()
     if found not in {None, str(home.root)} and not force:
         raise Refused(f"{path} runs the daemon of {found or 'another program'}; replace: --force")
     home.create()
@@ -244,7 +244,7 @@ def _install_agent(home: Home, *, force: bool) -> None:
 
 def _uninstall_agent() -> None:
     """Remove the launchd agent."""
-    path = agent_path()
+    path = name_agent()
     if not path.exists():
         print(f"not installed: there is no {path}")
         return
@@ -321,4 +321,4 @@ def run(home: HomeOption = None) -> int:
 )
 def status(as_json: JsonOption = False, home: HomeOption = None) -> int:
     """Show whether the daemon runs, and its state."""
-    return fast.status(Home.of(home), as_json=as_json)
+    return fast.status(Home.find(home), as_json=as_json)

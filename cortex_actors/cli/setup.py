@@ -19,14 +19,14 @@ from typing import Annotated
 from cortex_actors import errors
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, Option, command
-from cortex_actors.clock import SystemClock, iso
-from cortex_actors.domain.agent import agent_id
-from cortex_actors.domain.project import file_hash
-from cortex_actors.errors import visible
+from cortex_actors.clock import SystemClock, format_iso
+from cortex_actors.domain.agent import read_agent_id
+from cortex_actors.domain.project import hash_file
+from cortex_actors.errors import make_visible
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring, read_text
 from cortex_actors.files.place import LARGEST, Place, require_undisturbed
-from cortex_actors.files.swap import Swap, WriteEntry, WriteState, told
+from cortex_actors.files.swap import Swap, WriteEntry, WriteState, translate_errors
 from cortex_actors.home import FILE_MODE, Home
 
 #: Characters of a line of a diff: a configuration on one line would fill the screen, and may hold
@@ -77,7 +77,7 @@ class FileChange:
 
         Raises the refusals of a write, `Refused` for a file that was saved since, `WriteFailed`.
         """
-        stamp = iso(at).replace("-", "").replace(":", "").removesuffix("Z")
+        stamp = format_iso(at).replace("-", "").replace(":", "").removesuffix("Z")
         keep = f"{self.path.name}.cortex-{stamp}-{at % 1_000_000:06}.bak"
         there = next(each for each in self.path.parents if each.is_dir())
         entry = WriteEntry(
@@ -87,11 +87,11 @@ class FileChange:
             path=str(self.path),
             agent="",
             before=self.before,
-            after_sha256="" if self.after is None else file_hash(self.after),
+            after_sha256="" if self.after is None else hash_file(self.after),
             aside=keep,
             began_at=at,
         )
-        with told(entry.path), Place.at(entry.root, entry.path, make=True) as place:
+        with translate_errors(entry.path), Place.at(entry.root, entry.path, make=True) as place:
             require_undisturbed(place)
             place.look()  # refuses what is no ordinary file of the user's
             done = Swap(place, entry).write(self.after)
@@ -213,13 +213,13 @@ def setup(
     Shows what changes in the client's configuration, asks, writes it, and keeps a copy beside it.
     Without a client it lists those that are here. To remove everything: cortex uninstall.
     """
-    place = Home.of(home)
+    place = Home.find(home)
     client = CLIENTS.get(name or "")
     if name is None:
         _list(place)
     elif name in SNIPPETS:
         print(f"put this into {SNIPPETS[name][0]}:", file=sys.stderr)
-        print(clients.make_snippet(name, Wiring.of(agent_id(agent or name), place)))
+        print(clients.make_snippet(name, Wiring.from_home(read_agent_id(agent or name), place)))
     elif client is None:
         there = ", ".join([*CLIENTS, *SNIPPETS])
         raise errors.NotFound(f"there is no client {name!r}; there are {there}")
@@ -227,7 +227,7 @@ def setup(
         _print_plugin(client)
     else:
         root = _project() if scope == "project" else None
-        wiring = Wiring.of(agent_id(agent or client.agent), place)
+        wiring = Wiring.from_home(read_agent_id(agent or client.agent), place)
         if remove:
             changes = plan_removal(client, root)
         else:
@@ -254,7 +254,7 @@ def propose(changes: Sequence[FileChange], *, dry_run: bool, yes: bool) -> bool:
 def apply_changes(changes: Sequence[FileChange]) -> None:
     """Write files one after the other and say so; each is whole or as it was."""
     for each in changes:
-        print(visible(each.write(at=SystemClock().now())))
+        print(make_visible(each.write(at=SystemClock().now())))
 
 
 def _list(home: Home) -> None:
@@ -283,10 +283,11 @@ def is_installed(client: McpClient) -> bool:
 def describe(client: McpClient, roots: Iterable[Path | None]) -> Iterator[str]:
     """Yield by which entries a client is set up. Raises `BadInput` for a broken file."""
     found = {each for root in roots for each in clients.list_entries(client, root)}
-    hooks = Counter(path for path, entry in found if entry.named("hook"))
+    hooks = Counter(path for path, entry in found if entry.find_option("hook"))
     for path, entry in sorted(found, key=lambda each: str(each[0])):
-        if not entry.named("hook"):
-            yield f"server as {entry.named('--agent') or 'the default agent'} ({_brief(path)})"
+        if not entry.find_option("hook"):
+            agent = entry.find_option("--agent") or "the default agent"
+            yield f"server as {agent} ({_brief(path)})"
     yield from (f"{count} hooks ({_brief(path)})" for path, count in sorted(hooks.items()))
     if clients.uses_plugin(client):
         yield f"plugin {clients.PLUGIN}"
@@ -337,11 +338,11 @@ def _print_plugin(client: McpClient) -> None:
     """Print where the plugin is and how it is installed; raises `UsageError` for other clients."""
     if client.name != "claude-code":
         raise errors.UsageError("--plugin is for claude-code; see: cortex setup --help")
-    print(f"claude plugin marketplace add {plugin_folder()}")
+    print(f"claude plugin marketplace add {find_plugin()}")
     print(f"claude plugin install {clients.PLUGIN}")
 
 
-def plugin_folder() -> Path:
+def find_plugin() -> Path:
     """Return the folder that Claude Code takes for a marketplace; raises `NotFound`."""
     package = Path(__file__).resolve().parents[1]
     for folder in (package / "plugin", package.parent / "data" / "plugin"):

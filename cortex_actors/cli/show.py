@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from json import dumps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cortex_actors.clock import iso
-from cortex_actors.errors import Refused, visible
+from cortex_actors.clock import format_iso
+from cortex_actors.errors import Refused, make_visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -34,7 +34,7 @@ PLAIN_WIDTH = 160
 _LONGEST_PIECE, _ROOM, _FRAME = 24, 8, 3
 
 
-def console() -> Console:
+def make_console() -> Console:
     """Return where people read: remembered text is shown as it is, never as markup."""
     from rich.console import Console  # noqa: PLC0415 - see the top
 
@@ -55,7 +55,7 @@ def progress(*, is_shown: bool, follow: str | None) -> Iterator[Progress]:
         TimeElapsedColumn,
     )
 
-    out = console()
+    out = make_console()
     name = TextColumn("{task.description:<16}")
     done = TextColumn("{task.completed:,.0f} of {task.total:,.0f}{task.fields[pace]}")
     columns = (name, BarColumn(), done, TimeElapsedColumn())
@@ -78,12 +78,12 @@ def lines(*lines: str | None) -> None:
     """Print lines, whatever they hold; None is none."""
     for line in lines:
         if line is not None:
-            print(visible(line), flush=True)
+            print(make_visible(line), flush=True)
 
 
 def title(text: str, style: str = "bold") -> None:
     """Print a title, broken at blanks."""
-    console().print(visible(text), style=style)
+    make_console().print(make_visible(text), style=style)
 
 
 def sections(*sections: tuple[str, Iterable[tuple[str, object]]]) -> None:
@@ -105,7 +105,7 @@ def table(
     from rich.table import Table  # noqa: PLC0415 - see the top
 
     table = Table(title=title, title_justify="left", title_style="bold", expand=False)
-    out, cells = console(), [[_cell(value) for value in row] for row in rows]
+    out, cells = make_console(), [[_cell(value) for value in row] for row in rows]
     whole = _whole(columns, cells, width=out.width)
     for number, column in enumerate(columns):
         table.add_column(column, overflow="fold", no_wrap=number in whole)
@@ -140,7 +140,7 @@ def _cell(value: object) -> Text:
     """Return a cell's text, in which only line ends may move the cursor."""
     from rich.text import Text  # noqa: PLC0415 - see the top
 
-    return Text("\n".join(visible(line) for line in str(value).split("\n")))
+    return Text("\n".join(make_visible(line) for line in str(value).split("\n")))
 
 
 #: Columns between a mark and its text, and the fewest that a text is given.
@@ -168,14 +168,14 @@ def blocks(title: str, blocks: Iterable[ListEntry], *, empty: str, total: int = 
     from rich.cells import cell_len  # noqa: PLC0415 - see the top
     from rich.text import Text  # noqa: PLC0415 - see the top
 
-    out = console()
-    out.print(Text(visible(title), style="bold"))
+    out = make_console()
+    out.print(Text(make_visible(title), style="bold"))
     width = max(cell_len(entry.mark) for entry in entries)
     for entry in entries:
         out.print()
         text = _cell(entry.text)
         for line in filter(None, entry.about):
-            text.append("\n" + visible(line), style="dim")
+            text.append("\n" + make_visible(line), style="dim")
         _beside(out, entry.mark, text, width=width)
 
 
@@ -184,7 +184,7 @@ def facts(*facts: tuple[str, object], indent: int = 0) -> None:
     from rich.cells import cell_len  # noqa: PLC0415 - see the top
 
     shown = [(name, str(value)) for name, value in facts if str(value)]
-    out, width = console(), max((cell_len(name) for name, _ in shown), default=0)
+    out, width = make_console(), max((cell_len(name) for name, _ in shown), default=0)
     for name, value in shown:
         _beside(out, name, _cell(value), width=width, indent=indent)
 
@@ -199,7 +199,7 @@ def page(
 ) -> None:
     """Print entries below which of all they are, in the singular and plural of their noun."""
     shown = f"{skip + 1:,} to {skip + len(entries):,}" if skip else f"{len(entries):,}"
-    blocks(f"{shown} of {counted(total, *nouns)}{more}", entries, empty=empty, total=total)
+    blocks(f"{shown} of {count_nouns(total, *nouns)}{more}", entries, empty=empty, total=total)
 
 
 def confirm(question: str, *, refusal: str, no: str) -> None:
@@ -225,7 +225,7 @@ def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0)
     for number, line in enumerate(lines):
         line.rstrip()
         lead = Text(" " * indent)
-        lead.append("" if number else set_cell_size(visible(mark), width), style="bold")
+        lead.append("" if number else set_cell_size(make_visible(mark), width), style="bold")
         lead.append(" " * (margin - lead.cell_len) if line.plain else "")
         out.print(lead + line, soft_wrap=True)
 
@@ -242,12 +242,12 @@ def diff(text: str, marked: Mapping[str, str] | None = None) -> None:
     """
     from rich.text import Text  # noqa: PLC0415 - see the top
 
-    out = console()
+    out = make_console()
     for line in text.split("\n") if text else ():
         style = next((style for start, style in _STYLES if line.startswith(start)), "")
         # Not wrapped by us: a line is copied as a whole.
         mark = Text((marked or {}).get(line, ""), style="yellow")
-        out.print(Text(visible(line), style=style) + mark, soft_wrap=True)
+        out.print(Text(make_visible(line), style=style) + mark, soft_wrap=True)
 
 
 #: Characters of an id that a list shows: enough to tell thousands apart, and to ask for one.
@@ -269,53 +269,53 @@ def shorten(text: str, limit: int = 100) -> str:
     return line if len(line) <= limit else f"{line[: limit - 1]}…"
 
 
-def joined(*facts: str | None) -> str:
+def join_facts(*facts: str | None) -> str:
     """Return the facts there are, on one line."""
     return _DOT.join(fact for fact in facts if fact)
 
 
-def brief(name: str) -> str:
+def shorten_id(name: str) -> str:
     """Return the beginning of an id, by which it can be asked for."""
     return name[:BRIEF]
 
 
-def counted(number: int, noun: str, several: str | None = None) -> str:
+def count_nouns(number: int, noun: str, several: str | None = None) -> str:
     """Return how many there are, with the noun in its number."""
     return f"{number:,} {noun if number == 1 else several or noun + 's'}"
 
 
-def standing(sources: Sequence[dict[str, Any]], *, most: int = PLACES) -> list[str]:
+def list_places(sources: Sequence[dict[str, Any]], *, most: int = PLACES) -> list[str]:
     """Return where a text is, a line each, and how many places are left out."""
     lines = [f"{each['path']}:{each['line_start']}" for each in sources]
     if len(lines) <= most:
         return lines
-    return [*lines[:most], f"and {counted(len(lines) - most, 'more place')}"]
+    return [*lines[:most], f"and {count_nouns(len(lines) - most, 'more place')}"]
 
 
 #: What a source is called that is no file of a project.
 TRUSTS = {"agent": "an agent said it", "import": "imported", "remote": "of another store"}
 
 
-def said_in(place: Mapping[str, Any]) -> str:
+def describe_place(place: Mapping[str, Any]) -> str:
     """Return where a text is or was, since when, and whose word that is."""
-    return joined(
+    return join_facts(
         f"{place['path']}:{place['line_start']}",
         place["project"],
-        f"since {when(place['first_at'])}",
+        f"since {format_moment(place['first_at'])}",
         TRUSTS.get(place["trust"]),
-        f"until {when(place['withdrawn_at'])}" if place["withdrawn_at"] else None,
+        f"until {format_moment(place['withdrawn_at'])}" if place["withdrawn_at"] else None,
     )
 
 
-def bullet(place: Mapping[str, Any]) -> str:
+def describe_bullet(place: Mapping[str, Any]) -> str:
     """Return where in a file a principle is, and whether the project says otherwise."""
     conflict = "conflicts with the project" if place["is_conflict"] else None
-    return joined(f"for {place['agent']}, bullet {place['ordinal'] + 1}", conflict)
+    return join_facts(f"for {place['agent']}, bullet {place['ordinal'] + 1}", conflict)
 
 
-def when(at: int | None) -> str:
+def format_moment(at: int | None) -> str:
     """Return a moment as people read it; nothing for none."""
-    return "" if at is None else iso(at)
+    return "" if at is None else format_iso(at)
 
 
 def cut(text: str, limit: int = LONGEST) -> str:

@@ -34,10 +34,12 @@ class Traces:
     unit: Path | None = None
     left: list[str] = field(default_factory=list)
 
-    def lines(self) -> list[str]:
+    def list_steps(self) -> list[str]:
         """Return what will be done, a line each."""
         found = [f"take our part out of {each.path}" for each in self.changes]
-        found += [f"take our lines out of {h}" for each in self.hooks for h in each.installed()]
+        found += [
+            f"take our lines out of {h}" for each in self.hooks for h in each.list_installed()
+        ]
         return found + ([f"stop and remove the service {self.unit}"] if self.unit else [])
 
 
@@ -53,9 +55,9 @@ def uninstall(
     Sections that `resolve` wrote, entries and hooks of AI clients, hooks of git, the service. It
     stops the daemon, and says at the end what is left and how that is deleted.
     """
-    place = Home.of(home)
+    place = Home.find(home)
     found = find_traces(place)
-    steps = found.lines()
+    steps = found.list_steps()
     if steps or dry_run:
         show.lines(*(f"will {each}" for each in [*steps, "stop the daemon, if it runs"]))
     show.lines(*(f"stays: {each}" for each in found.left))
@@ -86,7 +88,7 @@ def find_traces(home: Home) -> Traces:
         try:
             with LedgerReader(home.ledger, SystemClock(), Halt()) as reader:
                 roots = [Path(each.root) for each in reader.ask(projects.list_ever)]
-                written = reader.ask(resolutions.paths)
+                written = reader.ask(resolutions.list_paths)
             _find_sections(found, sorted(written))
         except CortexError as error:
             found.left.append(
@@ -131,7 +133,7 @@ def _find_hooks(found: Traces, roots: list[Path]) -> None:
     """Add the repositories whose hooks have lines of ours, each once."""
     for root in roots:
         with suppress(CortexError):  # no repository, or no git
-            repository = githooks.Repository.at(root)
+            repository = githooks.Repository.find(root)
             known = {each.hooks for each in found.hooks}
-            if repository.hooks not in known and repository.installed():
+            if repository.hooks not in known and repository.list_installed():
                 found.hooks.append(repository)

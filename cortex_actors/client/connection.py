@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from cortex_actors import errors
 from cortex_actors.home import LINE_LIMIT, Home
-from cortex_actors.process.lock import peer
+from cortex_actors.process.lock import find_peer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -85,7 +85,7 @@ class Client:
         token: str | None = None,
         agent: str | None = None,
     ) -> None:
-        """Remember whom to call, and as whom; see `patience` for the timeout.
+        """Remember whom to call, and as whom; see `choose_timeout` for the timeout.
 
         `token` is an agent's; without one `CORTEX_TOKEN` counts, and where that is not set either,
         the owner asks. A token that is empty is sent, too, and refused: a variable that was to hold
@@ -94,12 +94,12 @@ class Client:
         `agent` is the agent of whose session this is a part: it has that agent's rights, not the
         owner's. Where a token is shown, the token alone says who asks, and `agent` is not sent.
         """
-        self.home = home if isinstance(home, Home) else Home.of(home)
+        self.home = home if isinstance(home, Home) else Home.find(home)
         self._timeout = timeout
         self._token = os.environ.get(TOKEN) if token is None else token
         self._agent = agent
 
-    def patience(self, method: str = "") -> float:
+    def choose_timeout(self, method: str = "") -> float:
         """Return the seconds that an answer may take: the caller's, unless it takes long anyhow."""
         own = PATIENCE.get(method, TIMEOUT)
         return own if self._timeout is None or own >= LONG else self._timeout
@@ -107,10 +107,10 @@ class Client:
     def call(self, method: str, /, **params: object) -> Answer:
         """Return the result of one method.
 
-        Raises `DaemonDown` when no daemon answers, `DeadlineExceeded` after `patience` seconds of
-        silence, and whatever the daemon raised.
+        Raises `DaemonDown` when no daemon answers, `DeadlineExceeded` after `choose_timeout`
+        seconds of silence, and whatever the daemon raised.
         """
-        seconds = self.patience(method)
+        seconds = self.choose_timeout(method)
         with self._connect(seconds) as sock, sock.makefile("rb") as reader:
             self._send(sock, method, params)
             if (wait := type(self).when_slow) is not None:
@@ -125,7 +125,7 @@ class Client:
         Without a timeout it waits for ever between two items. Raises as `call` does, and
         `DaemonDown` when the daemon ends without saying so.
         """
-        with self._connect(self.patience()) as sock, sock.makefile("rb") as reader:
+        with self._connect(self.choose_timeout()) as sock, sock.makefile("rb") as reader:
             self._send(sock, method, params)
             sock.settimeout(timeout)
             while "method" in (message := self._receive(reader, method, timeout or 0.0)):
@@ -137,7 +137,7 @@ class Client:
 
         The caller closes it. The other side must not speak first. Raises as `call` does.
         """
-        seconds = self.patience(method)
+        seconds = self.choose_timeout(method)
         sock = self._connect(seconds)
         try:
             self._send(sock, method, params)
@@ -147,10 +147,10 @@ class Client:
             sock.close()
             raise
 
-    def pid(self) -> int | None:
+    def find_pid(self) -> int | None:
         """Return the process id of the daemon, as the kernel says; None if it cannot tell."""
-        with self._connect(self.patience()) as sock:
-            return peer(sock).pid
+        with self._connect(self.choose_timeout()) as sock:
+            return find_peer(sock).pid
 
     def _connect(self, seconds: float) -> socket.socket:
         """Return a connection to our own daemon."""
@@ -159,17 +159,17 @@ class Client:
             ask(self.home)
         sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         sock.settimeout(seconds)
-        failure: errors.CortexError = self.foreign()
+        failure: errors.CortexError = self.make_foreign_error()
         try:
             sock.connect(str(self.home.socket))
-            if peer(sock).ours:
+            if find_peer(sock).ours:
                 return sock
         except TimeoutError:
-            failure = self.silent("connect", seconds)
+            failure = self.make_late_error("connect", seconds)
         except BlockingIOError:
-            failure = self.crowded()
+            failure = self.make_busy_error()
         except OSError as error:
-            failure = self.down()
+            failure = self.make_down_error()
             failure.__cause__ = error
         sock.close()
         start = type(self).when_down
@@ -177,21 +177,21 @@ class Client:
             return self._connect(seconds)
         raise failure
 
-    def crowded(self) -> errors.DeadlineExceeded:
+    def make_busy_error(self) -> errors.DeadlineExceeded:
         """Return the error of a daemon that is too busy; the kernel does not wait for it."""
         return errors.DeadlineExceeded(
             f"the daemon for {self.home.root} has not let in those who connected before, nothing "
             "was sent: try again, and see cortex status"
         )
 
-    def foreign(self) -> errors.Refused:
+    def make_foreign_error(self) -> errors.Refused:
         """Return the error of a socket that is another user's."""
         return errors.Refused(
             f"the socket {self.home.socket} belongs to another user; nothing was sent: "
             "choose another home with --home"
         )
 
-    def encoded(self, method: str, params: Mapping[str, object]) -> bytes:
+    def encode_call(self, method: str, params: Mapping[str, object]) -> bytes:
         """Return the line that asks for a method; raises `BadInput` for what cannot be sent."""
         request: Answer = {"jsonrpc": "2.0", "id": 1, "method": method, "params": params}
         if self._token is not None:
@@ -212,11 +212,11 @@ class Client:
 
     def _send(self, sock: socket.socket, method: str, params: Mapping[str, object]) -> None:
         """Send one request."""
-        data = self.encoded(method, params)
+        data = self.encode_call(method, params)
         try:
             sock.sendall(data)
         except TimeoutError:
-            raise self.silent(method, sock.gettimeout() or 0.0) from None
+            raise self.make_late_error(method, sock.gettimeout() or 0.0) from None
         except OSError:
             # It refused us and hung up: why is what we read next.
             return
@@ -226,12 +226,12 @@ class Client:
         try:
             line = reader.readline()
         except TimeoutError:
-            raise self.silent(method, seconds) from None
+            raise self.make_late_error(method, seconds) from None
         except OSError:
             line = b""
-        return self.message(line, method)
+        return self.decode_line(line, method)
 
-    def message(self, line: bytes, method: str) -> Answer:
+    def decode_line(self, line: bytes, method: str) -> Answer:
         """Return the message on a line; raises `AnswerLost` when the daemon ended within it."""
         if not line.endswith(b"\n"):
             raise errors.AnswerLost(
@@ -246,13 +246,13 @@ class Client:
             raise errors.InternalError(f"the daemon's answer is no object: {line[:200]!r}")
         return message
 
-    def down(self) -> errors.DaemonDown:
+    def make_down_error(self) -> errors.DaemonDown:
         """Return the error of a home without a daemon."""
         return errors.DaemonDown(
             f'no daemon answers for {self.home.root}: start one with "cortex start"'
         )
 
-    def silent(self, method: str, seconds: float) -> errors.DeadlineExceeded:
+    def make_late_error(self, method: str, seconds: float) -> errors.DeadlineExceeded:
         """Return the error of an answer that did not come in time."""
         return errors.DeadlineExceeded(
             f"the daemon for {self.home.root} did not answer {method} within {seconds:g} s; "

@@ -12,8 +12,8 @@ import inspect
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Self
 
-from cortex_actors.client.doors import Awaited, Blocking, finished
-from cortex_actors.client.operations import Operations, derived
+from cortex_actors.client.doors import Awaited, Blocking, run_blocking
+from cortex_actors.client.operations import Operations, derive_methods
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -81,12 +81,12 @@ def _blocking(method: Callable[..., Coroutine[Any, Any, Any]]) -> Callable[..., 
 
     @wraps(method)
     def run(self: Cortex, /, *given: object, **named: object) -> object:
-        return finished(method(self, *given, **named))
+        return run_blocking(method(self, *given, **named))
 
     return run
 
 
-for _name, _each in derived().items():
+for _name, _each in derive_methods().items():
     setattr(Operations, _name, _each)
 for _name, _each in inspect.getmembers(Operations, inspect.iscoroutinefunction):
     if not _name.startswith("_"):

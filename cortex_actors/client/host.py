@@ -206,7 +206,7 @@ class DaemonWay:
         #: Whether it is known by now; asking then does not wait.
         self.is_known = embedded is False
 
-    def host(self) -> Host | None:
+    def find_host(self) -> Host | None:
         """Return our own tree, started, or None for the daemon. Blocks until it is known.
 
         Raises `AlreadyRunning` where another process has the home, and what hinders a start.
@@ -230,7 +230,7 @@ class DaemonWay:
         while True:
             if self._embedded == AUTO:
                 with contextlib.suppress(DaemonDown):
-                    self._client.pid()
+                    self._client.find_pid()
                     return None
             host = Host(self.home)
             try:

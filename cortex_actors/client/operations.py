@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from cortex_actors.client import results
 from cortex_actors.client.connection import Answer, Client, find_folder
 from cortex_actors.client.results import Exported, Imported
-from cortex_actors.clock import SystemClock, iso
+from cortex_actors.clock import SystemClock, format_iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
 from cortex_actors.home import replace_file
 from cortex_actors.render import memorycore
@@ -57,18 +57,18 @@ def _several(name: str, make: Callable[[Answer], object]) -> Callable[[Answer], 
 
 #: Operation -> what its method gives, and how that is made of the answer.
 RESULTS: Final[Mapping[str, tuple[str, Callable[[Answer], object]]]] = {
-    "remember": ("Saved", results.Saved.of),
-    "post": ("Saved", results.Saved.of),
-    "search": ("Found", results.Found.of),
-    "recall": ("Found", results.Found.of),
-    "knowledge_search": ("Found", results.Found.of),
-    "memory": ("Detail", results.Detail.of),
-    "thread": ("Thread", results.Thread.of),
-    "leave_crumb": ("Crumb", results.Crumb.of),
-    "crumbs": ("tuple[Crumb, ...]", _several("crumbs", results.Crumb.of)),
-    "convergence": ("Convergence", results.Convergence.of),
-    "stale": ("tuple[Stale, ...]", _several("stale", results.Stale.of)),
-    "duplicates": ("tuple[Duplicate, ...]", _several("duplicates", results.Duplicate.of)),
+    "remember": ("Saved", results.Saved.from_answer),
+    "post": ("Saved", results.Saved.from_answer),
+    "search": ("Found", results.Found.from_answer),
+    "recall": ("Found", results.Found.from_answer),
+    "knowledge_search": ("Found", results.Found.from_answer),
+    "memory": ("Detail", results.Detail.from_answer),
+    "thread": ("Thread", results.Thread.from_answer),
+    "leave_crumb": ("Crumb", results.Crumb.from_answer),
+    "crumbs": ("tuple[Crumb, ...]", _several("crumbs", results.Crumb.from_answer)),
+    "convergence": ("Convergence", results.Convergence.from_answer),
+    "stale": ("tuple[Stale, ...]", _several("stale", results.Stale.from_answer)),
+    "duplicates": ("tuple[Duplicate, ...]", _several("duplicates", results.Duplicate.from_answer)),
     "knowledge_topics": (f"tuple[{JSON}, ...]", _several("topics", dict)),
 }
 
@@ -84,16 +84,16 @@ _KINDS: Final[Mapping[str, str]] = {
 
 
 @cache
-def snapshot() -> dict[str, dict[str, Any]]:
+def load_snapshot() -> dict[str, dict[str, Any]]:
     """Return every operation by its method on the control socket."""
     found: dict[str, dict[str, Any]] = json.loads(SNAPSHOT.read_bytes())
     return found
 
 
 @cache
-def speaks_as(verb: str) -> str | None:
+def find_speaker(verb: str) -> str | None:
     """Return the parameter by which an operation knows the agent that is spoken for."""
-    row = snapshot().get(verb, {"agents": False, "parameters": ()})
+    row = load_snapshot().get(verb, {"agents": False, "parameters": ()})
     may_be_left_out = {each["name"] for each in row["parameters"] if not each["required"]}
     words = ("agent",) if verb in WHOSE else ("as_agent", "agent")
     return next((word for word in words if row["agents"] and word in may_be_left_out), None)
@@ -102,12 +102,12 @@ def speaks_as(verb: str) -> str | None:
 @cache
 def asks_from(verb: str) -> bool:
     """Tell whether an operation takes the folder from which it is asked."""
-    row = snapshot().get(verb, {"parameters": ()})
+    row = load_snapshot().get(verb, {"parameters": ()})
     return any(each["name"] == "here" for each in row["parameters"])
 
 
 class Operations:
-    """The memory of one home: what does more than ask; the rest is put beside it, see `derived`."""
+    """The memory of one home: what does more than ask; `derive_methods` gives the rest."""
 
     #: Through what is asked.
     _door_kind: ClassVar[type[Blocking | Awaited]]
@@ -140,7 +140,7 @@ class Operations:
     async def _ask(self, verb: str, /, **said: object) -> Answer:
         """Ask a verb, with what was said under whichever words; see `results.plain`."""
         given = results.translate_words(verb, said)
-        if self._agent is not None and (word := speaks_as(verb)):
+        if self._agent is not None and (word := find_speaker(verb)):
             given.setdefault(word, self._agent)
         if asks_from(verb):
             given.setdefault("here", find_folder())
@@ -236,7 +236,7 @@ class Operations:
         whole = {
             "format_version": memorycore.VERSION,
             "agent_id": agent or self._agent,
-            "exported_at": iso(SystemClock().now()),
+            "exported_at": format_iso(SystemClock().now()),
             "collections": found,
             "metadata": about,
         }
@@ -265,7 +265,7 @@ class Operations:
             for name in ("records", "redacted", "existing", "differing"):
                 found[name] = total[name] + found[name] if skip else found[name]
             total = found
-        return Imported.of(total)
+        return Imported.from_answer(total)
 
     async def _exported(self, kind: str, **said: object) -> list[dict[str, Any]]:
         """Return all records of a kind."""
@@ -289,14 +289,14 @@ class Operations:
 BY_HAND: Final = frozenset(vars(Operations))
 
 
-def derived() -> dict[str, Callable[..., Coroutine[Any, Any, Any]]]:
+def derive_methods() -> dict[str, Callable[..., Coroutine[Any, Any, Any]]]:
     """Return the methods that only ask, by their names: one for every operation, and `NAMES`."""
     return {name: _method(name, verb) for name, verb in list_methods().items()}
 
 
 def list_methods() -> dict[str, str]:
     """Return the operation of each method that only asks."""
-    own = {verb: verb for verb in snapshot() if verb not in BY_HAND}
+    own = {verb: verb for verb in load_snapshot() if verb not in BY_HAND}
     return {**own, **NAMES}
 
 
@@ -315,7 +315,9 @@ def _method(name: str, verb: str) -> Callable[..., Coroutine[Any, Any, Any]]:
         return make(await self._ask(verb, **said))
 
     run.__name__, run.__qualname__ = name, f"{Operations.__name__}.{name}"
-    run.__doc__ = f"{snapshot()[verb]['description']}\n\nExample:\n    >>> {_example(name, takes)}"
+    run.__doc__ = (
+        f"{load_snapshot()[verb]['description']}\n\nExample:\n    >>> {_example(name, takes)}"
+    )
     run.__signature__ = takes  # type: ignore[attr-defined]
     return run
 
@@ -348,7 +350,7 @@ def _parameters(verb: str) -> Iterator[inspect.Parameter]:
     kind = inspect.Parameter
     ours = {theirs: word for word, theirs in results.SPOKEN.get(verb, {}).items()}
     replaced = {results.SYNONYMS[word] for word in results.WORDS.get(verb, ())}
-    for each in snapshot()[verb]["parameters"]:
+    for each in load_snapshot()[verb]["parameters"]:
         name = ours.get(each["name"], each["name"])
         types = [_KINDS[type_] for type_ in each["kinds"] if type_ != "null"]
         if each["items"] == "object":

@@ -34,7 +34,7 @@ class Result:
     raw: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Self:
+    def from_answer(cls, answer: Mapping[str, Any]) -> Self:
         """Return an answer under its names; lists become tuples."""
         known = {each.name for each in fields(cls)} - {_RAW}
         said = {name: _held(value) for name, value in answer.items() if name in known}
@@ -140,9 +140,11 @@ class Hit(Recollection):
     title: str = ""
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Self:
+    def from_answer(cls, answer: Mapping[str, Any]) -> Self:
         """Return a hit, with the fields that only its kind has."""
-        return replace(super(Hit, cls).of({**(answer.get("extra") or {}), **answer}), raw=answer)
+        return replace(
+            super(Hit, cls).from_answer({**(answer.get("extra") or {}), **answer}), raw=answer
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -164,10 +166,12 @@ class Found(Result):
     took_ms: float = 0.0
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Self:
+    def from_answer(cls, answer: Mapping[str, Any]) -> Self:
         """Return what was found."""
-        hits, beside = ([*map(Hit.of, answer.get(name, ()))] for name in ("hits", "beside"))
-        made = super(Found, cls).of({**answer, "hits": hits, "beside": beside})
+        hits, beside = (
+            [*map(Hit.from_answer, answer.get(name, ()))] for name in ("hits", "beside")
+        )
+        made = super(Found, cls).from_answer({**answer, "hits": hits, "beside": beside})
         return replace(made, raw=answer)
 
     def __len__(self) -> int:
@@ -317,10 +321,10 @@ class Crumb(Result):
     left_at: int | None = None
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Self:
+    def from_answer(cls, answer: Mapping[str, Any]) -> Self:
         """Return a crumb, whichever words its answer has."""
         said = {SYNONYMS.get(name, name): value for name, value in answer.items()}
-        return super(Crumb, cls).of(said)
+        return super(Crumb, cls).from_answer(said)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
@@ -357,10 +361,10 @@ class Convergence(Result):
     apart: tuple[Any, ...] = ()
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Self:
+    def from_answer(cls, answer: Mapping[str, Any]) -> Self:
         """Return an answer; its `type` is called what the Neo-Cortex document calls it."""
         kind = str(answer.get("convergence_type") or answer.get("type") or "")
-        made = super(Convergence, cls).of({**answer, "convergence_type": kind})
+        made = super(Convergence, cls).from_answer({**answer, "convergence_type": kind})
         return replace(made, raw=answer)
 
 
@@ -397,12 +401,12 @@ class Duplicate(Result):
     second: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, answer: Mapping[str, Any]) -> Self:
+    def from_answer(cls, answer: Mapping[str, Any]) -> Self:
         """Return a pair, each side under the names of the Neo-Cortex document as well."""
         sides = {"1": answer.get("first") or {}, "2": answer.get("second") or {}}
         said = {f"id{number}": side.get("id", "") for number, side in sides.items()}
         said |= {f"content{n}": side.get("content_preview", "") for n, side in sides.items()}
-        return replace(super(Duplicate, cls).of({**said, **answer}), raw=answer)
+        return replace(super(Duplicate, cls).from_answer({**said, **answer}), raw=answer)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

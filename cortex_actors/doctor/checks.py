@@ -27,19 +27,19 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.clock import SECOND, duration, iso
+from cortex_actors.clock import SECOND, format_iso, format_span
 from cortex_actors.doctor import models
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
-from cortex_actors.domain.project import Project, innermost
+from cortex_actors.domain.project import Project, find_innermost
 from cortex_actors.errors import CortexError, DeadlineExceeded, DiskFault, LedgerDown
 from cortex_actors.files import clients
 from cortex_actors.process import lock
 from cortex_actors.storage.health import file, passages, rows
 from cortex_actors.storage.health.rows import LedgerFiles, load_files
-from cortex_actors.storage.index.pending import state
+from cortex_actors.storage.index.pending import load_state
 from cortex_actors.storage.ledger import backups, faults, files
-from cortex_actors.storage.models import active
-from cortex_actors.watching.sweep import hash_of, inner_roots, sweep
+from cortex_actors.storage.models import find_active
+from cortex_actors.watching.sweep import find_inner_roots, hash_path, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -90,7 +90,7 @@ def compare_files(learned: LedgerFiles, patient: Patient) -> FilesSeen:
     depth = patient.settings.watching.max_depth
     absent = set()
     for project in learned.projects:
-        apart = inner_roots(project.root, learned.projects)
+        apart = find_inner_roots(project.root, learned.projects)
         own = project.is_own
         swept = sweep(project.root, project.id, max_depth=depth, apart=apart, own=own)
         if not swept.present:
@@ -107,7 +107,7 @@ def compare_files(learned: LedgerFiles, patient: Patient) -> FilesSeen:
                 if patient.online and patient.clock.now() - newest < grace:
                     seen.soon.add(found.path)
     for path in sorted({*learned.files, *learned.spoken}):
-        owner = innermost(list(learned.projects), path)
+        owner = find_innermost(list(learned.projects), path)
         if owner is not None and owner.id not in absent and not os.path.lexists(path):
             seen.gone.append(path)
     if learned.scan:
@@ -156,10 +156,10 @@ def _missed(seen: FilesSeen, now: FileState, known: FileState | None, *, patient
     seen.total += 1
     if known is None:
         seen.unread.append(now.path)
-    elif known.error and known.same_stat(now):
+    elif known.error and known.has_same_stat(now):
         seen.unreadable.append((now.path, known.error))
         return False
-    elif hash_of(now.path, patient.settings.accumulation.max_file_bytes) != known.sha256:
+    elif hash_path(now.path, patient.settings.accumulation.max_file_bytes) != known.sha256:
         seen.changed.append(now.path)
     else:
         return False
@@ -189,7 +189,7 @@ def check_lock(patient: Patient) -> Iterator[Diagnosis]:
         else:
             yield note("lock", text, mend="a start makes it")
         return
-    said, state = lock.read(home), lock.state(home)
+    said, state = lock.read(home), lock.read_state(home)
     if patient.online and state not in lock.HELD:
         text = f"{home.lock} was replaced; this daemon holds another file"
         yield error("lock", text, mend="cortex daemon restart")
@@ -219,7 +219,9 @@ def check_disk(patient: Patient) -> Iterator[Diagnosis]:
     """Look whether the disk has room to go on, and for the next backup."""
     home, low = patient.home, patient.settings.storage.low_water_mb
     free = shutil.disk_usage(home.root).free
-    need = files.size(home.ledger) + sum(files.size(each) for each in files.beside(home.ledger))
+    need = files.measure_size(home.ledger) + sum(
+        files.measure_size(each) for each in files.list_beside(home.ledger)
+    )
     shown = f"{free / MB:,.0f} MB free"
     if free < low * MB:
         text = f"{shown}, less than storage.low_water_mb ({low}): new work is refused"
@@ -238,7 +240,7 @@ def check_backups(patient: Patient) -> Iterator[Diagnosis]:
     A ledger that was not written since the newest copy needs no newer one.
     """
     try:
-        copies = backups.listed(patient.home.backups)
+        copies = backups.list_backups(patient.home.backups)
     except LedgerDown as down:
         yield warning("backups", str(down), mend="cortex daemon backup")
         return
@@ -249,7 +251,7 @@ def check_backups(patient: Patient) -> Iterator[Diagnosis]:
     else:
         yield _newest(hourly[0], patient)
     for each in copies if patient.thorough else hourly[:1]:
-        wrong = backups.problem(each.path) if patient.thorough else _unreadable(each)
+        wrong = backups.find_problem(each.path) if patient.thorough else _unreadable(each)
         if wrong:
             text = f"{each.path.name} cannot be restored: {wrong}"
             remedy = "cortex daemon backup makes another; then delete it"
@@ -264,9 +266,9 @@ def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
     behind = written - copy.path.stat().st_mtime
     # Seconds beyond two backups' distance after which the newest should not be older.
     late = patient.online and min(age, behind) > 2 * every + 600.0
-    shown = f"the newest is of {iso(copy.at)}, {duration(age)} old"
+    shown = f"the newest is of {format_iso(copy.at)}, {format_span(age)} old"
     if late:
-        text = f"{shown}, and the ledger was written {duration(behind)} later"
+        text = f"{shown}, and the ledger was written {format_span(behind)} later"
         return warning("backups", text, mend="cortex daemon backup; cortex status says why")
     return Diagnosis("backups", shown)
 
@@ -274,7 +276,7 @@ def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
 def _unreadable(copy: backups.Backup) -> str:
     """Return why a copy cannot be opened as a ledger; "" when it can."""
     try:
-        return "" if backups.version(copy.path) else "it is no ledger"
+        return "" if backups.read_version(copy.path) else "it is no ledger"
     except files.UNREADABLE as error:
         return str(error)
 
@@ -305,7 +307,7 @@ def _wiring(
 ) -> Iterator[Diagnosis]:
     """Yield what is not right with one entry."""
     mend = f"cortex setup {client}" + (f" --scope project (in {root})" if root else "")
-    runs, home = entry.program[0], entry.named("--home") or str(clients.find_default_home())
+    runs, home = entry.program[0], entry.find_option("--home") or str(clients.find_default_home())
     if shutil.which(runs) is None:
         yield warning("clients", f"{path} runs {runs}, which is not there", mend=mend)
     elif entry.program != clients.find_program():
@@ -361,10 +363,12 @@ def run_checks(patient: Patient, halt: files.Halt) -> CheckRound:
     that the next start looks at everything and recovers.
     """
     if not patient.home.ledger.exists():
-        return CheckRound([*guarded("ledger", partial(_missing, patient)), *_of_home(patient)])
+        return CheckRound([*run_guarded("ledger", partial(_missing, patient)), *_of_home(patient)])
     found: list[Diagnosis] = []
     with file.LedgerReader(patient.home.ledger, patient.clock, halt) as reader:
-        found += guarded("ledger", lambda: reader.ask(partial(_all, file.version, patient)), halt)
+        found += run_guarded(
+            "ledger", lambda: reader.ask(partial(_all, file.check_version, patient)), halt
+        )
         if any(each.severity is not Severity.OK for each in found):
             return CheckRound(_marked([*found, *_of_home(patient)], patient))
         model = _answer(reader, halt)
@@ -372,16 +376,16 @@ def run_checks(patient: Patient, halt: files.Halt) -> CheckRound:
         within = file.NO_LIMIT if patient.thorough else file.LIMIT
         for name, one in LEDGER:
             run = partial(reader.ask, partial(_all, one, patient), within=within)
-            found += guarded(name, run, halt)
+            found += run_guarded(name, run, halt)
         seen: list[FilesSeen] = []
-        found += guarded("files", partial(_files, reader, patient, seen), halt)
+        found += run_guarded("files", partial(_files, reader, patient, seen), halt)
     roots = [each.root for each in seen[0].projects] if seen else []
-    found += guarded("clients", partial(check_clients, patient, roots), halt)
+    found += run_guarded("clients", partial(check_clients, patient, roots), halt)
     found += _of_home(patient)
     return CheckRound(_marked(found, patient), patient.model, seen[0] if seen else None)
 
 
-def guarded(
+def run_guarded(
     name: str, run: Callable[[], Iterable[Diagnosis]], halt: files.Halt | None = None
 ) -> list[Diagnosis]:
     """Return what a check finds; that it failed, if it did. Raises only when it is called off."""
@@ -409,14 +413,14 @@ def _missing(patient: Patient) -> Iterable[Diagnosis]:
 
 def _all(one: file.Check, patient: Patient, opened: Connection) -> list[Diagnosis]:
     """Return all that a check yields, while its transaction is open."""
-    return list(one(opened, patient.scope()))
+    return list(one(opened, patient.as_scope()))
 
 
 def _answer(reader: file.LedgerReader, halt: files.Halt) -> str:
     """Return which model answers, by the ledger; the index's, in a ledger of an earlier version."""
 
     def query(opened: Connection) -> str:
-        found, index = active(opened), state(opened)
+        found, index = find_active(opened), load_state(opened)
         return found.model_id if found else index.model if index else ""
 
     try:
@@ -436,7 +440,7 @@ def _files(
 
 def _of_home(patient: Patient) -> list[Diagnosis]:
     """Run the checks of the home."""
-    return [each for name, one in HOME for each in guarded(name, partial(one, patient))]
+    return [each for name, one in HOME for each in run_guarded(name, partial(one, patient))]
 
 
 def _marked(found: list[Diagnosis], patient: Patient) -> list[Diagnosis]:

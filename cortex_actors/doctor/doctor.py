@@ -30,13 +30,13 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
-from cortex_actors.clock import SECOND, Clock, ulid
+from cortex_actors.clock import SECOND, Clock, make_ulid
 from cortex_actors.doctor import checks, models
 from cortex_actors.domain import hit
 from cortex_actors.domain.agent import Caller
 from cortex_actors.domain.event import Event, FileChanged, Payload
 from cortex_actors.domain.memory import PROBE, Realm
-from cortex_actors.domain.project import innermost
+from cortex_actors.domain.project import find_innermost
 from cortex_actors.errors import ConfigurationError, CortexError, RoundTripFailed
 from cortex_actors.runtime.child import ChildProcess
 from cortex_actors.settings import Settings, load
@@ -120,7 +120,7 @@ async def _read_again(look: CheckRound, ward: Ward) -> str:
     late = [
         FileChanged(owner.id, path)
         for path in seen.missed
-        if path not in seen.soon and (owner := innermost(seen.projects, path)) is not None
+        if path not in seen.soon and (owner := find_innermost(seen.projects, path)) is not None
     ]
     await ward.say(late)
     return f"{len(late):,} files wait to be read again" if late else ""
@@ -159,7 +159,7 @@ async def examine(
         "severity": str(hit.find_worst(found.diagnoses)),
         "exit_code": hit.choose_exit_code(found.diagnoses),
         "online": ward.renew is not None,
-        "checks": [each.plain() for each in found.diagnoses],
+        "checks": [each.as_json() for each in found.diagnoses],
         "wrong": sum(each.severity in serious for each in found.diagnoses),
         "repaired": [{"repair": str(repair), "did": did} for repair, did in done],
         "took_s": round(clock.monotonic() - begun, 3),
@@ -168,11 +168,11 @@ async def examine(
 
 async def compare_index(patient: models.Patient, read: QueryRunner) -> list[hit.Diagnosis]:
     """Return how the index that the ledger names compares with it. Raises `ConfigurationError`."""
-    state = await read(pending.state)
+    state = await read(pending.load_state)
     if state is None:
         return []
     settings = patient.settings.storage
-    place = Generations(patient.home.index, settings, COLLECTIONS).place(state)
+    place = Generations(patient.home.index, settings, COLLECTIONS).find_place(state)
     if place.server is None and not place.folder.is_dir():
         name = f"generation {place.generation}"
         if state.applied_seq > 0:
@@ -192,7 +192,7 @@ async def compare_index(patient: models.Patient, read: QueryRunner) -> list[hit.
             return await one.run(place.collections, patient.clock)
         finally:
             await life.close()
-            await life.gone()
+            await life.wait_gone()
 
     return await models.compare_index(verify, renews=False)
 
@@ -201,7 +201,9 @@ async def compare_index(patient: models.Patient, read: QueryRunner) -> list[hit.
 SOURCE = "doctor"
 
 
-async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> dict[str, Any]:
+async def examine_offline(
+    home: Home, clock: Clock, *, repair: bool, thorough: bool
+) -> dict[str, Any]:
     """Return what is found in a home that no daemon runs in, and what was mended.
 
     See `examine`. Files that were missed are read by the next start; a new generation of the index
@@ -236,7 +238,7 @@ async def visit(home: Home, clock: Clock, *, repair: bool, thorough: bool) -> di
         """Store that files have changed, for the next start."""
         at = clock.now()
         said: list[Event[Payload]] = [
-            Event(f"evt_{ulid(at)}", FILE_CHANGED, each, at, SOURCE) for each in changed
+            Event(f"evt_{make_ulid(at)}", FILE_CHANGED, each, at, SOURCE) for each in changed
         ]
         await write(lambda connection: len(store(connection, said)))
 
@@ -309,7 +311,7 @@ class RoundTrip:
             self.last = await _DoctorTrial(desk, self._left, self._clock, self._limit).trip()
             return self.last
 
-    def told(self) -> dict[str, Any] | None:
+    def as_status(self) -> dict[str, Any] | None:
         """Return the last trial as `status` has it, with its age in seconds; None without one."""
         if self.last is None:
             return None
@@ -317,12 +319,12 @@ class RoundTrip:
         del found["steps"]
         return {**found, "age_s": self._age(self.last)}
 
-    def reasons(self) -> list[str]:
+    def list_reasons(self) -> list[str]:
         """Return why the daemon is not well, by the last trial; nothing when it went well."""
         last = self.last
         return [] if last is None or last.state is StepState.OK else [f"round trip: {last.reason}"]
 
-    def diagnosed(self) -> hit.Diagnosis:
+    def as_diagnosis(self) -> hit.Diagnosis:
         """Return the last trial as the doctor tells it."""
         last, mend = self.last, "cortex doctor --round-trip tries again and says each step"
         if last is None:

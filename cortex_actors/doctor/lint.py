@@ -39,8 +39,15 @@ from cortex_actors.files.ignores import Ignores, find_folders, is_left_out
 from cortex_actors.rules import contradiction
 from cortex_actors.text.claims import read
 from cortex_actors.text.hazards import is_boilerplate
-from cortex_actors.text.lexicon import patterns, standard, table
-from cortex_actors.text.markdown import HeadingTrail, LineKind, heading, kinds, lines, require_utf8
+from cortex_actors.text.lexicon import load_patterns, load_standard, load_table
+from cortex_actors.text.markdown import (
+    HeadingTrail,
+    LineKind,
+    classify_lines,
+    parse_heading,
+    require_utf8,
+    split_lines,
+)
 from cortex_actors.text.sections import find_dialect, find_folder, find_imports
 from cortex_actors.text.statements import find_statements
 
@@ -256,9 +263,9 @@ def _candidates(said: Sequence[_Stated]) -> Iterator[tuple[_Stated, _Stated]]:
     by_word: dict[str, list[int]] = defaultdict(list)
     by_slot: dict[str, list[int]] = defaultdict(list)
     for number, each in enumerate(said):
-        for word in set(read(each.claim, standard()).stems):
+        for word in set(read(each.claim, load_standard()).stems):
             by_word[word].append(number)
-        for slot in contradiction.slots(each.claim):
+        for slot in contradiction.find_slots(each.claim):
             by_slot[slot].append(number)
     shared: Counter[tuple[int, int]] = Counter()
     for numbers in by_word.values():
@@ -276,9 +283,9 @@ MOST = 200_000
 #: Characters that are read of a makefile, a `package.json` or `.gitmodules`.
 LARGEST = 1 << 20
 
-_TABLE = table("references", package="doctor")
+_TABLE = load_table("references", package="doctor")
 _WORDS = {name: frozenset(some.split()) for name, some in _TABLE["words"].items()}
-_PATTERNS = patterns("references", package="doctor")
+_PATTERNS = load_patterns("references", package="doctor")
 _LINK, _PATH, _BEHIND, _CODE, _SCHEME, _UP, _ENDING = (
     _PATTERNS[name] for name in "link path behind code scheme up ending".split()
 )
@@ -314,7 +321,7 @@ class Checkout:
     def scripts(self) -> frozenset[str] | None:
         """Scripts and dependencies of all `package.json`; None where one of these is no JSON."""
         found: set[str] = set()
-        for path in self.named("package.json"):
+        for path in self.find_named("package.json"):
             try:
                 package: Any = json.loads(self._text(path))
                 for each in ("scripts", "dependencies", "devDependencies"):
@@ -378,7 +385,7 @@ class Checkout:
                 return True
         return False
 
-    def nearest(self, path: str) -> str:
+    def find_nearest(self, path: str) -> str:
         """Return the only other path with the last part of one; "" for none, or several."""
         name = path.rstrip("/").rpartition("/")[2]
         known = self._last.get(name, ())
@@ -401,7 +408,7 @@ class Checkout:
         text = self._text(".gitmodules") if ".gitmodules" in self.files else ""
         return tuple(f"{each}/" for each in re.findall(r"(?m)^\s*path\s*=\s*(\S+)", text))
 
-    def named(self, name: str) -> list[str]:
+    def find_named(self, name: str) -> list[str]:
         """Return the files of a name, with whatever behind its first dot if it has none."""
         return [each for each in self._last.get(name, ()) if each in self.files]
 
@@ -419,10 +426,10 @@ def find_stale(data: bytes, path: str, *, checkout: Checkout) -> list[Flaw]:
 
     `path` is relative to the checkout's root. Raises `NotText`, `FileTooLarge`.
     """
-    text = lines(data, path=path)
+    text = split_lines(data, path=path)
     reader = _Mentions(checkout, posixpath.dirname(path))
     found: dict[tuple[int, str], Flaw] = {}
-    for number, (line, kind) in enumerate(zip(text, kinds(text), strict=True), start=1):
+    for number, (line, kind) in enumerate(zip(text, classify_lines(text), strict=True), start=1):
         for name, why in reader.read(line.text, kind):
             spot = Spot(path, number, number, name)
             found.setdefault((number, name), Flaw(Rule.STALE, spot, why))
@@ -459,7 +466,7 @@ class _Mentions:
 
     def _come_to(self, text: str) -> None:
         """Take a line as what those below it are under, if it is a heading or a lead-in."""
-        if found := heading(text):
+        if found := parse_heading(text):
             self._trail.enter(found)
             self._lead = ""
         elif text.rstrip(" *_").endswith(":"):
@@ -509,7 +516,7 @@ class _Mentions:
                 yield run[2], f"no package.json has a script {run[2]}"
             is_target = make and here.targets is not None and not here.targets.fullmatch(make[1])
             # By its own rules make builds `atlas` from `atlas.c`.
-            if make and is_target and not here.named(make[1]):
+            if make and is_target and not here.find_named(make[1]):
                 yield make[1], f"no makefile has a target {make[1]}"
 
     def _path(self, name: str) -> Iterator[tuple[str, str]]:
@@ -518,5 +525,5 @@ class _Mentions:
         if _SCHEME.match(name) or _PATTERNS["placeholder"].search(name):
             return
         if not checkout.holds(name, beside=beside) and not checkout.leaves_out(name, beside=beside):
-            near = checkout.nearest(name)
+            near = checkout.find_nearest(name)
             yield name, f"there is no {name}" + (f"; there is {near}" if near else "")

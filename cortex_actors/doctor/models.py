@@ -22,14 +22,20 @@ from cortex_actors import settings
 from cortex_actors.clock import Clock, SystemClock
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.embedding import manifest
-from cortex_actors.embedding.factory import COMPILES, is_compiled, is_hashing, report, source_of
+from cortex_actors.embedding.factory import (
+    COMPILES,
+    find_source,
+    is_compiled,
+    is_hashing,
+    report_model,
+)
 from cortex_actors.embedding.models import PUBLISHER, locate
 from cortex_actors.errors import ActorAway, CortexError, DaemonDown, IndexDown, NotFound
 from cortex_actors.process import lock
 from cortex_actors.storage import models
 from cortex_actors.storage.health.file import CheckupScope
 from cortex_actors.storage.ledger import offline
-from cortex_actors.storage.models import ChosenModel, active, chosen, coming
+from cortex_actors.storage.models import ChosenModel, find_active, find_coming, read_chosen
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
@@ -51,14 +57,14 @@ def describe(home: Home) -> Answer:
 
     Raises `ModelMissing` for a home without vectors whose settings name no model that is here.
     """
-    wanted, known = settings.load(home).embedding, chosen(home.ledger)
+    wanted, known = settings.load(home).embedding, read_chosen(home.ledger)
     if known is not None:
         model_id, provider = known.model_id, known.provider
     else:
         provider = wanted.provider
         named = provider == "sentence-transformers"
         model_id = locate(wanted.model).model_id if named else wanted.model
-    return report(home.models, model_id, provider=provider, compiles=wanted.compile)
+    return report_model(home.models, model_id, provider=provider, compiles=wanted.compile)
 
 
 def make(home: Home, found: Answer, *, say: Callable[[str], None]) -> Answer:
@@ -66,13 +72,13 @@ def make(home: Home, found: Answer, *, say: Callable[[str], None]) -> Answer:
 
     That one is `coming` in the answer. Raises `CompileFailed`, `ModelMissing`.
     """
-    next_, made, coming = chosen(home.ledger, state="coming"), {**found, "made": False}, None
+    next_, made, coming = read_chosen(home.ledger, state="coming"), {**found, "made": False}, None
     if found["provider"] == COMPILES:
-        made = _compiled(home, found["source"], chosen(home.ledger), say=say)
+        made = _compiled(home, found["source"], read_chosen(home.ledger), say=say)
         wanted = settings.load(home).embedding.compile
         made |= {"id": found["id"], "unused": found["form"] == "float" and not wanted}
     if next_ is not None and next_.provider == COMPILES and not is_compiled(next_.model_id):
-        coming = _compiled(home, source_of(next_.model_id), next_, say=say)
+        coming = _compiled(home, find_source(next_.model_id), next_, say=say)
     return {**made, "coming": coming}
 
 
@@ -103,17 +109,17 @@ def _compiled(
 
     # Whatever the settings say: the user asked for it.
     made = asyncio.run(compile_model(model, home.models, clock=clock, on_line=tell))
-    after = report(home.models, made.model_id, provider=COMPILES, compiles=True)
+    after = report_model(home.models, made.model_id, provider=COMPILES, compiles=True)
     return {**after, "made": bool(said), "took_s": round(clock.monotonic() - begun, 3)}
 
 
 def list_models(connection: Connection) -> Answer:
     """Return the models that a ledger knows: the one that answers, the next one, those before."""
-    active, coming = models.active(connection), models.coming(connection)
+    active, coming = models.find_active(connection), models.find_coming(connection)
     return {
         "active": None if active is None else asdict(active),
         "coming": None if coming is None else asdict(coming),
-        "retired": [asdict(each) for each in models.retired(connection)],
+        "retired": [asdict(each) for each in models.list_retired(connection)],
     }
 
 
@@ -134,7 +140,7 @@ def cancel(home: Home) -> Answer:
 
 def check_active(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Tell which model answers, and which one is on its way."""
-    now, next_ = active(opened), coming(opened)
+    now, next_ = find_active(opened), find_coming(opened)
     if now is None:
         yield note("model", "the ledger names none yet", mend="a start does: cortex start")
     else:
@@ -159,7 +165,7 @@ def check_files(patient: Patient) -> Iterator[Diagnosis]:
 
 def check_settings(patient: Patient) -> Iterator[Diagnosis]:
     """Compare the settings with the model that answers: the ledger decides, whatever they say."""
-    found = chosen(patient.home.ledger)
+    found = read_chosen(patient.home.ledger)
     said = patient.settings.embedding
     given = said.model_fields_set & {"provider", "model"}
     if found is None or not given:
@@ -178,7 +184,7 @@ def check_settings(patient: Patient) -> Iterator[Diagnosis]:
 
 def _used(patient: Patient) -> Iterator[Diagnosis]:
     """Look at the compiled model that answers."""
-    if manifest.by_id(patient.home.models, patient.model) is None:
+    if manifest.find_by_id(patient.home.models, patient.model) is None:
         text = (
             f"the compiled model {patient.model} is not there; texts are found by their words "
             "until it is made again"
@@ -275,7 +281,7 @@ class Patient:
     #: The vector space that answers; empty while it is not known.
     model: str = ""
 
-    def scope(self) -> CheckupScope:
+    def as_scope(self) -> CheckupScope:
         """Return what the checks of the ledger want to know."""
         return CheckupScope(
             path=self.home.ledger,

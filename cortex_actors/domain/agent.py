@@ -63,31 +63,31 @@ class Caller:
         """Who is responsible, for an audit: `owner`, or the agent."""
         return OWNER_NAME if self.agent is None or self.is_lent else self.agent
 
-    def acting(self, agent: str | None, default: str) -> str:
+    def choose_agent(self, agent: str | None, default: str) -> str:
         """Return the agent as which it acts: the one it names, else itself, else the default.
 
         Raises `BadInput` for what is no id, and `NotYours` when an agent names another one.
         """
         if self.agent is None:
-            return agent_id(default if agent is None else agent)
+            return read_agent_id(default if agent is None else agent)
         return self._itself(agent, f"{self.agent} cannot act for")
 
-    def reader(self, as_agent: str | None = None) -> str | None:
+    def choose_reader(self, as_agent: str | None = None) -> str | None:
         """Return through whose eyes it reads; None for the owner's, who reads everything.
 
-        Raises as `acting` does.
+        Raises as `choose_agent` does.
         """
         if self.agent is None:
-            return None if as_agent is None else agent_id(as_agent)
+            return None if as_agent is None else read_agent_id(as_agent)
         return self._itself(as_agent, f"{self.agent} cannot read as")
 
-    def speaking(self, as_agent: str | None = None) -> Caller:
+    def choose_rights(self, as_agent: str | None = None) -> Caller:
         """Return with whose rights it changes something: an agent's, where the owner names one.
 
-        Raises as `acting` does.
+        Raises as `choose_agent` does.
         """
         if self.agent is None:
-            return self if as_agent is None else Caller(agent_id(as_agent), is_lent=True)
+            return self if as_agent is None else Caller(read_agent_id(as_agent), is_lent=True)
         self._itself(as_agent, f"{self.agent} cannot act for")
         return self
 
@@ -105,18 +105,20 @@ class Caller:
         if named is None or (isinstance(named, str) and named.isascii() and named.upper() == mine):
             return mine
         own = "session" if self.is_session else "token"
-        raise NotYours(f"{refusal} {agent_id(named)}: its {own} is its own; leave the agent out")
+        raise NotYours(
+            f"{refusal} {read_agent_id(named)}: its {own} is its own; leave the agent out"
+        )
 
 
 #: The person who owns the daemon: a caller without a token, as the same user.
 OWNER = Caller(None)
 
 
-def agent_id(text: object) -> str:
+def read_agent_id(text: object) -> str:
     """Return an agent's id in its one form, in capitals; raises `BadInput` for what is none."""
     if not isinstance(text, str) or not _ID.fullmatch(text):
         raise BadInput(
-            f"{shown(text)} is no agent's id: it has 1 to {ID_LIMIT} of the letters A to Z, "
+            f"{format_given(text)} is no agent's id: it has 1 to {ID_LIMIT} of the letters A to Z, "
             "digits, _ and -"
         )
     found = text.upper()
@@ -125,7 +127,7 @@ def agent_id(text: object) -> str:
     return found
 
 
-def shown(text: object) -> str:
+def format_given(text: object) -> str:
     """Return what was given for an id as an error shows it: short, every character visible."""
     return ascii(text if len(str(text)) <= ID_LIMIT else f"{str(text)[:ID_LIMIT]}...")
 
@@ -218,10 +220,12 @@ def validate_profile(agent: Agent) -> Agent:
     if not (
         agent.color[:1] == "#" and len(agent.color) == len(GREY) and {*agent.color[1:]} <= _HEX
     ):
-        raise BadInput(f"{shown(agent.color)} is no colour: write # and six hexadecimal digits")
+        raise BadInput(
+            f"{format_given(agent.color)} is no colour: write # and six hexadecimal digits"
+        )
     if not -FARTHEST <= agent.generation <= FARTHEST:
         raise BadInput(f"a generation lies between {-FARTHEST:,} and {FARTHEST:,}: 0 is ours")
-    tidied: dict[str, Any] = {"id": agent_id(agent.id)}
+    tidied: dict[str, Any] = {"id": read_agent_id(agent.id)}
     for name, most in _LIMITS.items():
         text, what = getattr(agent, name), name.replace("_", " ")
         if len(text) > most:

@@ -2,8 +2,8 @@
 
 What the topics carry: small typed values of ids and paths, checked when they come in as JSON.
 
-`merged` is what conflation does: of several waiting events with one key, one is handled, with the
-ids of all. Handlers read the truth from the ledger; ids only say where to look.
+`merge_payloads` is what conflation does: of several waiting events with one key, one is handled,
+with the ids of all. Handlers read the truth from the ledger; ids only say where to look.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def is_text(value: str) -> bool:
     return True
 
 
-def parts(ids: Sequence[str], most: int) -> list[tuple[str, ...]]:
+def split_ids(ids: Sequence[str], most: int) -> list[tuple[str, ...]]:
     """Return ids, as many at a time as one event may name; nothing for none."""
     return [tuple(ids[start : start + most]) for start in range(0, len(ids), most)]
 
@@ -203,7 +203,7 @@ def dump_payload(payload: Payload) -> dict[str, Any]:
     return {name: list(v) if type(v) is tuple else v for name, v in values}
 
 
-def merged(payloads: Sequence[P]) -> P:
+def merge_payloads(payloads: Sequence[P]) -> P:
     """Return one payload for several of one kind: the newest, with the ids of all in order.
 
     A field that differs and may be None becomes None ("several"); one that is marked with the value

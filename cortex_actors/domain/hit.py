@@ -170,7 +170,7 @@ class Diagnosis:
     repair: Repair | None = None
     damaged: bool = False
 
-    def plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         return {
             "check": self.check,

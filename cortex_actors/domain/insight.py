@@ -138,7 +138,9 @@ class InsightSource:
         return self.said_id or self.insight_id
 
     @classmethod
-    def of(cls, insight_id: str, fragment: Fragment, *, scope: str = "") -> InsightSource:
+    def from_fragment(
+        cls, insight_id: str, fragment: Fragment, *, scope: str = ""
+    ) -> InsightSource:
         """Return the source that says: this insight was read in this fragment."""
         return cls(
             insight_id=insight_id,
@@ -153,7 +155,7 @@ class InsightSource:
         )
 
     @classmethod
-    def of_statement(
+    def from_statement(
         cls, insight_id: str, fragment: Fragment, statement: Statement, *, scope: str = ""
     ) -> InsightSource:
         """Return the source that says: this insight is a statement of this fragment.
@@ -161,7 +163,7 @@ class InsightSource:
         Its `fragment_id` is the fragment's stance.
         """
         return replace(
-            cls.of(insight_id, fragment, scope=scope),
+            cls.from_fragment(insight_id, fragment, scope=scope),
             fragment_id=fragment.stance,
             heading=statement.heading or None,
             line_start=statement.line_start,
@@ -185,7 +187,7 @@ def hash_statement(text: str) -> str:
     return hashlib.sha256(plain.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def insight_id(content_hash: str) -> str:
+def make_insight_id(content_hash: str) -> str:
     """Return `ins_` and the first 20 hex digits of the content hash."""
     return f"ins_{content_hash[:ID_DIGITS]}"
 

@@ -98,7 +98,7 @@ class Derivation:
     weight: float
 
 
-def principle_id(content_hash: str) -> str:
+def make_principle_id(content_hash: str) -> str:
     """Return `pri_` and the first 20 hex digits of the content hash."""
     return f"pri_{content_hash[:ID_DIGITS]}"
 
@@ -159,27 +159,27 @@ class Link:
         """Whether it makes its ends count for more: a contradiction does not."""
         return self.type is not LinkType.CONTRADICTS
 
-    def other(self, principle_id: str) -> str:
+    def find_other_end(self, principle_id: str) -> str:
         """Return the end that is not this one."""
         return self.target_id if self.source_id == principle_id else self.source_id
 
-    def kept(self) -> Link:
+    def normalise(self) -> Link:
         """Return it as the ledger keeps it: once for each pair, from the lesser id.
 
         Only what depends on another keeps its order, because nothing says the opposite of it.
         """
         is_turned = self.source_id > self.target_id and self.type is not LinkType.DEPENDS_ON
-        return self.turned() if is_turned else self
+        return self.reverse() if is_turned else self
 
-    def seen_from(self, principle_id: str) -> Link:
+    def view_from(self, principle_id: str) -> Link:
         """Return it as read from one of its ends, as far as it can be read from there.
 
         What is depended on stays the target: then the link reads "is needed by".
         """
         is_there = self.source_id == principle_id or self.type is LinkType.DEPENDS_ON
-        return self if is_there else self.turned()
+        return self if is_there else self.reverse()
 
-    def turned(self) -> Link:
+    def reverse(self) -> Link:
         """Return the same, as read from the other end."""
         kind = _OPPOSITE.get(self.type, self.type)
         return replace(self, source_id=self.target_id, target_id=self.source_id, type=kind)

@@ -69,19 +69,19 @@ class Project:
         return self.name
 
     @classmethod
-    def at(cls, root: str, added_at: int) -> Project:
+    def from_root(cls, root: str, added_at: int) -> Project:
         """Return the project of a real path; the same folder always has the same id."""
-        return cls(project_id(root), project_name(root), root, added_at)
+        return cls(make_project_id(root), make_project_name(root), root, added_at)
 
     @classmethod
-    def of_person(cls, home: str, added_at: int) -> Project:
+    def from_person(cls, home: str, added_at: int) -> Project:
         """Return the project of a person's own files, given the real path of the home folder."""
-        return cls(project_id(home), OWN, home, added_at)
+        return cls(make_project_id(home), OWN, home, added_at)
 
     @property
     def is_own(self) -> bool:
         """Whether it is a person's own files: nothing else of its root is ever looked at."""
-        return self.name == OWN != project_name(self.root)
+        return self.name == OWN != make_project_name(self.root)
 
     def holds(self, path: str) -> bool:
         """Tell whether a real path is the project's: it lies in the folder, or is it."""
@@ -99,7 +99,7 @@ def is_own_file(relative_path: str) -> bool:
     return relative_path in OWN_FILES or (folder == OWN_RULES and name.endswith(".md"))
 
 
-def innermost(projects: Iterable[Project], path: str) -> Project | None:
+def find_innermost(projects: Iterable[Project], path: str) -> Project | None:
     """Return the project that a real path belongs to, whatever project holds that one in turn."""
     holding = (each for each in projects if each.holds(path))
     return max(holding, key=lambda each: len(each.root), default=None)
@@ -119,13 +119,13 @@ def is_pruned(relative_path: str) -> bool:
     return not PRUNED.isdisjoint(posixpath.dirname(relative_path).split("/"))
 
 
-def project_id(root: str) -> str:
+def make_project_id(root: str) -> str:
     """Return `prj_` and 20 hex digits of the SHA-256 of the real path's bytes."""
     digest = hashlib.sha256(root.encode("utf-8", "surrogateescape")).hexdigest()
     return f"prj_{digest[:ID_DIGITS]}"
 
 
-def project_name(root: str) -> str:
+def make_project_name(root: str) -> str:
     """Return the folder's own name; the file system's root is called `/`."""
     return posixpath.basename(root.rstrip("/")) or "/"
 
@@ -177,13 +177,13 @@ class Fragment:
 
     def __post_init__(self) -> None:
         """Compute the id and the stance: each of its statements needs that."""
-        object.__setattr__(self, "id", fragment_id(self.source_path, self.content))
+        object.__setattr__(self, "id", make_fragment_id(self.source_path, self.content))
         headings = [*self.above, *([] if self.heading is None else [self.heading])]
-        stance = fragment_id(self.source_path, "\n".join([*headings, self.content]))
+        stance = make_fragment_id(self.source_path, "\n".join([*headings, self.content]))
         object.__setattr__(self, "stance", stance)
 
 
-def fragment_id(path: str, content: str) -> str:
+def make_fragment_id(path: str, content: str) -> str:
     """Return SHA-256(path, content) as 64 lowercase hex digits.
 
     File names that are not UTF-8 are hashed as the bytes they are on disk.
@@ -193,7 +193,7 @@ def fragment_id(path: str, content: str) -> str:
     return digest.hexdigest()
 
 
-def file_hash(data: bytes) -> str:
+def hash_file(data: bytes) -> str:
     """Return the SHA-256 of a file's bytes as lowercase hex: equal means nothing to do."""
     return hashlib.sha256(data).hexdigest()
 

@@ -78,7 +78,7 @@ def install(
     never be read again. Raises `CompileNoRoom`, `CompileFailed`.
     """
     with explain_disk(bench.parent):
-        hashes = {name: manifests.hash_of(bench / name) for name in manifests.FILES}
+        hashes = {name: manifests.hash_file(bench / name) for name in manifests.FILES}
         digits = hashes[manifests.ONNX][: manifests.ID_DIGITS]
         model_id = f"{source}+{manifests.WeightKind(facts['kind'])}-{digits}"
         own = {"source": source, "source_hash": source_hash, "hashes": hashes, "made_at": at}
@@ -132,7 +132,7 @@ SAME = 0.9999
 NEAREST = 10
 
 
-def texts() -> list[str]:
+def load_texts() -> list[str]:
     """Return the calibration texts: statements, sections, questions, code, several languages.
 
     They are our own and part of the package, so that a model is judged the same everywhere.
@@ -151,7 +151,7 @@ def measure(float_rows: Vectors, compiled_rows: Vectors) -> manifests.QualityGat
     )
 
 
-def missed(gates: manifests.QualityGates) -> str:
+def list_missed(gates: manifests.QualityGates) -> str:
     """Return the gates that were not reached, in words; empty when all were."""
     rows = (
         ("mean cosine", gates.mean_cosine, LEAST.mean_cosine),

@@ -77,7 +77,7 @@ class Runner:
         self._session = _session(folder / manifests.ONNX)
         self._manifest = manifest
 
-    def rows(self, texts: Sequence[str], *, budget: int = BATCH_TOKENS) -> Vectors:
+    def embed_texts(self, texts: Sequence[str], *, budget: int = BATCH_TOKENS) -> Vectors:
         """Return one unit row a text, computed on this thread; raises what the port says."""
         begun = self.begin(texts, budget=budget, threads=1)
         made = [self.run(begun, batch) for batch in begun.batches]
@@ -86,7 +86,7 @@ class Runner:
     def begin(self, texts: Sequence[str], *, budget: int, threads: int) -> Begun:
         """Cut texts into pieces and lay out the micro-batches; raises `BadInput`."""
         try:
-            pieces = self._tokens.pieces(texts)
+            pieces = self._tokens.cut_texts(texts)
         except ValueError as error:
             raise BadInput(f"{error}; change or leave out that text") from error
         lengths = [len(piece.ids) for piece in pieces]
@@ -314,5 +314,5 @@ class CompiledProvider(KeptProvider):
                 "start the daemon again"
             )
         runner = Runner(self._folder, found)
-        runner.rows(["warm"])
+        runner.embed_texts(["warm"])
         return runner

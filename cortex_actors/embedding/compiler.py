@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors import errors
 from cortex_actors.embedding import calibration
 from cortex_actors.embedding import manifest as refusals
-from cortex_actors.embedding.manifest import Manifest, compiled
+from cortex_actors.embedding.manifest import Manifest, find_compiled
 from cortex_actors.embedding.torch_child import PROGRESS
 from cortex_actors.home import hash_weights, open_private
 from cortex_actors.process.lock import take_lock
@@ -88,12 +88,12 @@ async def compile_model(
 async def _found_or_made(
     model: Model, folder: Path, *, clock: Clock, say: Say, child: str | Sequence[str]
 ) -> Manifest:
-    found = await _finished(compiled, folder, model.model_id)
+    found = await _finished(find_compiled, folder, model.model_id)
     if found is not None:
         return found[1]
     async with _alone(folder, clock=clock, say=say):
         # Another process that compiled while we waited may have done our work.
-        found = await _finished(compiled, folder, model.model_id)
+        found = await _finished(find_compiled, folder, model.model_id)
         if found is not None:
             return found[1]
         bench = await _finished(calibration.begin_bench, folder)

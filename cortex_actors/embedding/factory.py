@@ -88,7 +88,7 @@ class _AtOnce:
     async def start(self) -> None:
         """Do nothing: there is nothing to load."""
 
-    async def settled(self) -> ProviderState:
+    async def wait_settled(self) -> ProviderState:
         """Return its state."""
         return self.state
 
@@ -251,22 +251,24 @@ class Seat(Protocol):
     def make(self, chosen: ChosenModel | None) -> Provider:
         """Return a provider of a model, not started; one that is missing says why."""
 
-    def candidate(self, name: str, kind: str | None = None) -> Provider:
+    def make_candidate(self, name: str, kind: str | None = None) -> Provider:
         """Return a provider of the model of that name, not started."""
 
-    def row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
+    def make_row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
         """Return what the ledger is to keep of a candidate."""
 
-    def first(self) -> ChosenModel:
+    def make_first(self) -> ChosenModel:
         """Return what the ledger is to keep of the model that the settings ask for."""
 
     def settle(self, chosen: ChosenModel) -> None:
         """Note what the ledger says of the model that answers."""
 
-    def differs(self) -> str:
+    def explain_difference(self) -> str:
         """Return how the settings ask for another model; empty when they do not."""
 
-    async def compiled(self, model: ChosenModel, on_step: Callable[[str], None]) -> ChosenModel:
+    async def compile_model(
+        self, model: ChosenModel, on_step: Callable[[str], None]
+    ) -> ChosenModel:
         """Return a model's compiled form, made if need be; raises `CompileFailed`.
 
         `on_step` is given a line for each step.
@@ -279,7 +281,7 @@ class Seat(Protocol):
         """
 
 
-def source_of(model_id: str) -> str:
+def find_source(model_id: str) -> str:
     """Return the id of a compiled model's float model; any other id is its own."""
     return _COMPILED.sub("", model_id)
 
@@ -382,7 +384,7 @@ def refuse_hashing(name: str) -> AbsentProvider:
 COMPILES = "sentence-transformers"
 
 
-def report(models: Path, model_id: str, *, provider: str, compiles: bool) -> dict[str, Any]:
+def report_model(models: Path, model_id: str, *, provider: str, compiles: bool) -> dict[str, Any]:
     """Return what is known of the model of a vector space; `compiles` is the setting.
 
     `form` is what makes its vectors: "int8", "fp32" (both compiled), "float" (torch), or the name
@@ -390,13 +392,15 @@ def report(models: Path, model_id: str, *, provider: str, compiles: bool) -> dic
     `damaged` are forms that cannot be used though they should, and what is wrong with each; `lost`
     says whether the compiled model that answers has no folder any more.
     """
-    source = source_of(model_id)
-    found = (manifests.by_id if is_compiled(model_id) else manifests.compiled)(models, model_id)
+    source = find_source(model_id)
+    found = (manifests.find_by_id if is_compiled(model_id) else manifests.find_compiled)(
+        models, model_id
+    )
     form = "float" if provider == COMPILES else provider
     if is_compiled(model_id):
         form = model_id.rpartition("+")[2].partition("-")[0]
     damaged = manifests.list_damaged(models)
-    wrong = {name: why for name, why in damaged.items() if source_of(name) == source}
+    wrong = {name: why for name, why in damaged.items() if find_source(name) == source}
     is_lost = is_compiled(model_id) and not (models / model_id).exists()
     if is_lost:
         wrong[model_id] = (

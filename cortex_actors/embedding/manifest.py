@@ -116,7 +116,7 @@ def parse_manifest(content: Mapping[str, Any]) -> Manifest:
     return replace(found, kind=WeightKind(found.kind), inputs=tuple(found.inputs), gates=gates)
 
 
-def hash_of(path: Path) -> str:
+def hash_file(path: Path) -> str:
     """Return a file's SHA-256 in hex; raises `OSError`."""
     with path.open("rb") as file:
         return file_digest(file, "sha256").hexdigest()
@@ -146,14 +146,14 @@ def read(folder: Path) -> Manifest:
     return manifest
 
 
-def compiled(models: Path, source_id: str) -> tuple[Path, Manifest] | None:
+def find_compiled(models: Path, source_id: str) -> tuple[Path, Manifest] | None:
     """Return the compiled form of a float model that was made last, if there is a good one."""
-    good = (by_id(models, folder.name) for folder in _folders(models))
+    good = (find_by_id(models, folder.name) for folder in _folders(models))
     found = [each for each in good if each is not None and each[1].source == source_id]
     return max(found, key=lambda each: each[1].made_at, default=None)
 
 
-def by_id(models: Path, model_id: str) -> tuple[Path, Manifest] | None:
+def find_by_id(models: Path, model_id: str) -> tuple[Path, Manifest] | None:
     """Return the compiled model of that vector space, if it is there and good."""
     folder = models / model_id
     try:
@@ -220,7 +220,7 @@ def _seal(content: Mapping[str, Any]) -> str:
 def _compare(path: Path, expected: str) -> None:
     """Raise `_Damaged` when a file is not the one that was written."""
     try:
-        found = hash_of(path)
+        found = hash_file(path)
     except FileNotFoundError:
         raise _Damaged(f"{path.name} is missing") from None
     except OSError as error:

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cortex_actors import errors
 from cortex_actors.clock import DAY, Clock
-from cortex_actors.embedding.factory import PROVIDERS, Doing, Info, Making, is_compiled, source_of
+from cortex_actors.embedding.factory import PROVIDERS, Doing, Info, Making, find_source, is_compiled
 from cortex_actors.embedding.models import GIVE, PACKAGED, PUBLISHER, locate
 from cortex_actors.embedding.provider import Provider, ProviderState, Row, explain_refusal
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
-from cortex_actors.runtime.threads import within
+from cortex_actors.runtime.threads import wait_within
 from cortex_actors.storage import embeddings, models
 
 if TYPE_CHECKING:
@@ -152,7 +152,7 @@ class Migration:
 
     def _kept(self, connection: Connection, found: dict[bytes, Row]) -> None:
         """Store vectors, unless the migration was called off meanwhile."""
-        coming = models.coming(connection)
+        coming = models.find_coming(connection)
         if coming is None or coming.model_id != self.model.model_id:
             raise errors.NotFound(f"the migration to {self.model.model_id} was called off")
         embeddings.keep_vectors(connection, self.model.model_id, found)
@@ -182,7 +182,9 @@ class Migration:
 
     async def _recount(self) -> None:
         """Count again: texts came and went meanwhile."""
-        found = await self._records.read(partial(embeddings.progress, model_id=self.model.model_id))
+        found = await self._records.read(
+            partial(embeddings.count_progress, model_id=self.model.model_id)
+        )
         self.total, self.done = found.total, found.done
         self._counted = self._clock.monotonic()
 
@@ -272,7 +274,7 @@ class Migrator(AsyncioActor):
             state=self._state,
             reason=self._reason or self._failure,
             note=self._note,
-            differs=self._seat.differs(),
+            differs=self._seat.explain_difference(),
             active=self._active,
             coming=self._run.model if self._run else None,
             making=self._making,
@@ -294,7 +296,7 @@ class Migrator(AsyncioActor):
         ).state is ProviderState.MISSING:
             raise errors.ModelMissing(f"cannot migrate to {to}: {found.reason}")
         active = self._seat.provider.model_id
-        if self._compiles and is_compiled(active) and source_of(active) == target.model_id:
+        if self._compiles and is_compiled(active) and find_source(active) == target.model_id:
             raise errors.Refused(
                 f"cannot migrate to {target.model_id}: it answers already, in its compiled form "
                 f"{active}; to embed with the float form, set embedding.compile = false"
@@ -330,17 +332,17 @@ class Migrator(AsyncioActor):
             )
         if not name.strip():
             raise errors.ModelMissing(f"cannot migrate to {name!r}: it names no model; {GIVE}")
-        provider = await asyncio.to_thread(self._seat.candidate, name, kind)
+        provider = await asyncio.to_thread(self._seat.make_candidate, name, kind)
         if provider.state is ProviderState.MISSING:
             raise errors.ModelMissing(f"cannot migrate to {name}: {_why(name, provider, kind)}")
         if provider.dimension == 0:
             try:
                 await provider.start()
-                await provider.settled()
+                await provider.wait_settled()
                 await provider.embed(["how long is a vector?"], urgent=True)
             finally:
                 await provider.close()
-        return self._seat.row(provider, name, kind)
+        return self._seat.make_row(provider, name, kind)
 
     async def _forget(self, model_id: str) -> int:
         """Delete a model's vectors and return how many there were."""
@@ -370,27 +372,27 @@ class Migrator(AsyncioActor):
     async def _step(self) -> None:
         """Do everything that can be done now."""
         await self._settle()
-        if await self._records.read(models.coming) is None:
+        if await self._records.read(models.find_coming) is None:
             await self._compile_active()
-        while (coming := await self._records.read(models.coming)) is not None:
+        while (coming := await self._records.read(models.find_coming)) is not None:
             try:
                 work = partial(self._migrate, coming)
                 await self._tasks.run(f"migrate to {coming.model_id}", work)
             except errors.NotFound as error:
                 log.info("%s", error)
         before = self._clock.now() - KEPT_DAYS * DAY
-        for each in await self._records.read(models.retired):
+        for each in await self._records.read(models.list_retired):
             if each.since < before:
                 await self._forget(each.model_id)
 
     async def _settle(self) -> None:
         """Agree with the ledger on the model that answers, and write down the first one."""
-        active, provider = await self._records.read(models.active), self._seat.provider
+        active, provider = await self._records.read(models.find_active), self._seat.provider
         known = provider.state is not ProviderState.MISSING and provider.dimension > 0
         if active is None or active.name is None:
             if not known:
                 return
-            first, at = self._seat.first(), self._clock.now()
+            first, at = self._seat.make_first(), self._clock.now()
             active = await self._records.write(partial(models.settle, model=first, at=at))
         if active.model_id == provider.model_id:
             self._seat.settle(active)
@@ -418,13 +420,13 @@ class Migrator(AsyncioActor):
 
     async def _compiled(self, model: ChosenModel) -> ChosenModel | None:
         """Return a model's compiled form; None when it has none, cannot have one, or must not."""
-        source = source_of(model.model_id)
+        source = find_source(model.model_id)
         if not self._compiles or model.provider != "sentence-transformers" or source in self._tried:
             return None
         self._become(Doing.COMPILING)
         self._making = Making(source, self._clock.now())
         try:
-            return await self._seat.compiled(model, self._hear)
+            return await self._seat.compile_model(model, self._hear)
         except errors.NotCompilable as error:
             self._note = str(error)
         except (errors.CompileFailed, errors.ModelMissing) as error:
@@ -478,7 +480,7 @@ class Migrator(AsyncioActor):
         failures = 0
         while True:
             await provider.start()
-            if await provider.settled() is ProviderState.MISSING:
+            if await provider.wait_settled() is ProviderState.MISSING:
                 raise errors.ModelMissing(provider.reason)
             self._become(Doing.MIGRATING)
             try:
@@ -502,7 +504,7 @@ class Migrator(AsyncioActor):
 
     async def _wait(self, seconds: float) -> None:
         """Return after that many seconds, or when there is a request."""
-        await within(self._clock, seconds, self._bell.wait())
+        await wait_within(self._clock, seconds, self._bell.wait())
         self._bell.clear()
 
     def _become(self, state: Doing, reason: str = "") -> None:

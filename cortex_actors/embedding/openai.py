@@ -34,7 +34,14 @@ from cortex_actors.endpoint.client import (
     EndpointClient,
     SwitchPosition,
 )
-from cortex_actors.endpoint.replies import Endpoint, HttpReply, Use, document_of, host_of, tokens_of
+from cortex_actors.endpoint.replies import (
+    Endpoint,
+    HttpReply,
+    Use,
+    count_tokens,
+    find_host,
+    read_document,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -52,7 +59,7 @@ def read_rows(answer: HttpReply, *, texts: int, endpoint: Endpoint) -> tuple[Vec
     check, because they are one text's and not the answer's.
     """
     where = f"{endpoint.named} answered {texts} texts"
-    document = document_of(answer, endpoint, where=where, key="data")
+    document = read_document(answer, endpoint, where=where, key="data")
     found = document.get("data")
     if not isinstance(found, list) or len(found) != texts:
         count = f"{len(found)} vectors" if isinstance(found, list) else "no list of vectors"
@@ -80,7 +87,7 @@ def read_rows(answer: HttpReply, *, texts: int, endpoint: Endpoint) -> tuple[Vec
         raise errors.EndpointDown(
             f"{where} with rows that are not lists of equally many numbers; nothing of it is used"
         )
-    return matrix, tokens_of(document)
+    return matrix, count_tokens(document)
 
 
 #: What the endpoint is asked for.
@@ -139,7 +146,7 @@ class OpenAIProvider(KeptProvider):
         chance: Callable[[], float] = random.random,
     ) -> None:
         super().__init__(clock)
-        self.model_id = f"openai:{model}@{host_of(settings.base_url)}"
+        self.model_id = f"openai:{model}@{find_host(settings.base_url)}"
         self.dimension = dimension or settings.dimension
         self.max_tokens = settings.max_tokens or USUAL_TOKENS
         self.bulk = BULK
@@ -320,7 +327,7 @@ class OpenAIProvider(KeptProvider):
         """Return the seconds until the next look in this state."""
         if self.state is ProviderState.MISSING:
             return LOOK_AGAIN
-        rest = self._breaker.remaining(self._clock.monotonic())
+        rest = self._breaker.compute_wait(self._clock.monotonic())
         return rest or self._settings.breaker_pause_s
 
     def _stumble(self, state: ProviderState, reason: str) -> None:

@@ -24,7 +24,7 @@ from cortex_actors.embedding.provider import (
 from cortex_actors.errors import BadInput, CortexError, MailboxFull
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.threads import within
+from cortex_actors.runtime.threads import wait_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,7 +72,7 @@ class EmbeddingQueue:
 
     def take(self, at: float, *, urgent: bool) -> list[str]:
         """Remove and return the texts that a lane is to embed now; none when nothing is due."""
-        if self.due(at, urgent=urgent) != 0.0:
+        if self.find_due(at, urgent=urgent) != 0.0:
             return []
         lane = self._urgent if urgent else self._patient
         texts = list(islice(lane, self._items if urgent else self._bulk))
@@ -80,7 +80,7 @@ class EmbeddingQueue:
             del lane[text]
         return texts
 
-    def due(self, at: float, *, urgent: bool) -> float | None:
+    def find_due(self, at: float, *, urgent: bool) -> float | None:
         """Return the seconds until a batch must go: 0.0 is now, None when no text waits."""
         if urgent:
             return 0.0 if self._urgent else None
@@ -198,14 +198,14 @@ class Pool(AsyncioActor):
     async def _ready(self, patience: float) -> None:
         """Wait for a model that is loading or being restarted; raise why there is none."""
         if self._provider.state in ON_ITS_WAY and patience > 0:
-            await within(self._clock, patience, self._up())
+            await wait_within(self._clock, patience, self._up())
         if error := explain_refusal(self._provider):
             raise error
 
     async def _up(self) -> None:
         """Return once the model is there, or will not come by itself."""
         while self._provider.state in ON_ITS_WAY:
-            await self._provider.settled()
+            await self._provider.wait_settled()
             if self._provider.state is ProviderState.DOWN:
                 await self._clock.sleep(LOOK)
 
@@ -232,8 +232,8 @@ class Pool(AsyncioActor):
         bell = self._bells[urgent]
         while not (texts := self._line.take(self._clock.monotonic(), urgent=urgent)):
             bell.clear()
-            due = self._line.due(self._clock.monotonic(), urgent=urgent)
-            await within(self._clock, due, bell.wait())
+            due = self._line.find_due(self._clock.monotonic(), urgent=urgent)
+            await wait_within(self._clock, due, bell.wait())
         return texts
 
     async def _try(self, texts: Sequence[str], *, urgent: bool) -> None:

@@ -79,7 +79,7 @@ class Provider(Protocol):
     async def start(self) -> None:
         """Begin to load and return at once; nothing happens when it has begun already."""
 
-    async def settled(self) -> ProviderState:
+    async def wait_settled(self) -> ProviderState:
         """Return the state as soon as it is not `loading`."""
 
     async def embed(self, texts: Sequence[str], *, urgent: bool = False) -> Vectors:
@@ -116,7 +116,7 @@ class KeptProvider:
         """Why it is not ready; empty when it is."""
         return self._why
 
-    async def settled(self) -> ProviderState:
+    async def wait_settled(self) -> ProviderState:
         """Return the state as soon as it is not `loading`."""
         while self.state is ProviderState.LOADING:
             await self._settled.wait()
@@ -174,7 +174,7 @@ class KeptProvider:
             self._settled.set()
 
 
-def unit(rows: NDArray[np.floating]) -> Vectors:
+def scale_rows(rows: NDArray[np.floating]) -> Vectors:
     """Return the rows scaled to length 1; a row without any length stays as it is."""
     wide = np.asarray(rows, dtype=np.float64)
     lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
@@ -201,7 +201,7 @@ def check_rows(rows: NDArray[np.floating], texts: int, *, dimension: int) -> Vec
             f"{len(wrong)} of {texts} texts came out of the embedder without a usable vector "
             f"(the first is number {wrong[0] + 1}); change or leave out that text"
         )
-    return unit(rows)
+    return scale_rows(rows)
 
 
 def explain_refusal(provider: Provider) -> errors.EmbedderDown | None:

@@ -48,7 +48,7 @@ import numpy as np
 
 from cortex_actors.embedding.manifest import ONNX, TOKENIZER
 from cortex_actors.embedding.models import PACKAGED, locate
-from cortex_actors.embedding.provider import Vectors, unit
+from cortex_actors.embedding.provider import Vectors, scale_rows
 from cortex_actors.errors import ModelMissing
 from cortex_actors.rules.ranking.rerank import SCALE, WIDTH, WORDS_FROM, Pieces
 
@@ -119,7 +119,7 @@ def pool_rows(
     give such rows and all are to be pooled alike; the result is scaled again. The row of a text
     with a single window is that row scaled, to the bit, whatever is beside it.
     """
-    scaled = unit(rows)
+    scaled = scale_rows(rows)
     owner = np.asarray(owners, dtype=np.intp)
     out = np.zeros((texts, scaled.shape[1]), dtype=np.float32)
     out[owner] = scaled
@@ -128,7 +128,7 @@ def pool_rows(
         mine = np.flatnonzero(owner == text)
         weight = np.maximum(1, np.asarray(weights)[mine]).astype(np.float64)
         mean = (scaled[mine] * weight[:, None]).sum(axis=0, keepdims=True) / weight.sum()
-        out[text] = unit(mean)[0]
+        out[text] = scale_rows(mean)[0]
     return out
 
 
@@ -232,7 +232,7 @@ class WordPieces:
         """Return the tokens of a text, special ones included."""
         return len(self._encoded([text])[0])
 
-    def pieces(self, texts: Sequence[str]) -> list[TokenPiece]:
+    def cut_texts(self, texts: Sequence[str]) -> list[TokenPiece]:
         """Return what the model reads of each text, in order: one piece, or a window after another.
 
         Raises `ValueError` when a text cannot be read as tokens.
@@ -391,7 +391,7 @@ def compress(rows: NDArray[Any], zero: int = 0) -> NDArray[np.int8]:
 
     def blocks() -> Iterator[tuple[int, NDArray[np.float32]]]:
         for begin in range(0, len(rows), _BLOCK):
-            yield begin, unit(rows[begin : begin + _BLOCK].astype(np.float64) - zero)
+            yield begin, scale_rows(rows[begin : begin + _BLOCK].astype(np.float64) - zero)
 
     width, count = rows.shape[1], max(len(rows) - WORDS_FROM, 1)
     total, products = np.zeros(width), np.zeros((width, width))
@@ -401,7 +401,9 @@ def compress(rows: NDArray[Any], zero: int = 0) -> NDArray[np.int8]:
         products += words.T @ words
     mean = total / count
     _, axes = np.linalg.eigh(products - count * np.outer(mean, mean))
-    made = [unit(unit(some - mean) @ axes[:, : -WIDTH - 1 : -1]) for _, some in blocks()]
+    made = [
+        scale_rows(scale_rows(some - mean) @ axes[:, : -WIDTH - 1 : -1]) for _, some in blocks()
+    ]
     return np.rint(SCALE * np.concatenate(made)).astype(np.int8)
 
 

@@ -233,7 +233,9 @@ def _reference(model: SentenceTransformer, folder: Path, draft: ModelForm) -> Ve
 
     The texts are cut at the model's window, so that no form of the model sees more of them.
     """
-    texts = calibration.cut(folder / TOKENIZER, calibration.texts(), max_tokens=draft.max_tokens)
+    texts = calibration.cut(
+        folder / TOKENIZER, calibration.load_texts(), max_tokens=draft.max_tokens
+    )
     lines = "".join(json.dumps(text, ensure_ascii=False) + "\n" for text in texts)
     (folder / TEXTS).write_text(lines, encoding="utf-8")
     rows: Vectors = model.encode(
@@ -294,7 +296,7 @@ def _kept(
     kind, gates, note = WeightKind.FP32, fp32, ""
     if isinstance(int8, str):
         note = int8
-    elif missed := calibration.missed(int8):
+    elif missed := calibration.list_missed(int8):
         note = f"the int8 form missed its gates: {missed}"
     else:
         kind, gates = WeightKind.INT8, int8
@@ -318,7 +320,7 @@ def make_cutter(model: SentenceTransformer) -> tuple[int, Cut]:
     backend: Any = getattr(tokenizer, "backend_tokenizer", None)
     if hasattr(backend, "to_str"):
         # A copy: the model's own changes how it cuts and fills at each call.
-        return most, WordPieces(type(backend).from_str(backend.to_str()), most).pieces
+        return most, WordPieces(type(backend).from_str(backend.to_str()), most).cut_texts
 
     def count(text: str) -> int:
         return len(tokenizer(text)["input_ids"])

@@ -17,17 +17,23 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cortex_actors.endpoint.connection import KeptConnections, context, pause, read_answer, silence
+from cortex_actors.endpoint.connection import (
+    KeptConnections,
+    choose_pause,
+    make_context,
+    read_answer,
+    silence,
+)
 from cortex_actors.endpoint.replies import (
     HttpReply,
     Passing,
     QuestionRefused,
-    endpoint,
-    in_time,
     judge_answer,
+    limit_time,
+    read_endpoint,
 )
 from cortex_actors.errors import BadInput, EndpointDown, EndpointUnusable, StoreDown
-from cortex_actors.runtime.threads import within
+from cortex_actors.runtime.threads import wait_within
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping
@@ -54,8 +60,8 @@ class Breaker:
     """Opens after `failures` in a row for `pause` seconds; then one attempt decides.
 
     Times are monotonic seconds. The end of every attempt that `admits` lets through is noted with
-    `succeeded`, `failed` or `abandoned`; one that began before the switch opened may still come
-    back, and then counts like any other.
+    `note_success`, `note_failure` or `note_abandoned`; one that began before the switch opened may
+    still come back, and then counts like any other.
     """
 
     def __init__(self, *, failures: int, pause: float) -> None:
@@ -70,15 +76,15 @@ class Breaker:
         #: Times it has opened.
         self.opened = 0
 
-    def remaining(self, at: float) -> float:
+    def compute_wait(self, at: float) -> float:
         """Return the seconds until an attempt may be let through; 0 when one may now."""
         return max(0.0, self._until - at) if self.position is SwitchPosition.OPEN else 0.0
 
-    def refusal(self, at: float) -> str:
+    def explain_refusal(self, at: float) -> str:
         """Return why no attempt is let through, and when the next one is; "" when one is."""
         if self.position is SwitchPosition.HALF_OPEN:
             return f"left alone until one question has shown that it is back: {self.reason}"
-        rest = self.remaining(at)
+        rest = self.compute_wait(at)
         return f"left alone for {rest:.0f} s more: {self.reason}" if rest else ""
 
     def admits(self, at: float) -> bool:
@@ -90,13 +96,13 @@ class Breaker:
         self.position = SwitchPosition.HALF_OPEN
         return True
 
-    def succeeded(self) -> None:
+    def note_success(self) -> None:
         """Note that an attempt went well: the switch closes, and past failures are forgotten."""
         self.position = SwitchPosition.CLOSED
         self._failed = 0
         self.reason = ""
 
-    def failed(self, reason: str, at: float, *, rest: float = 0.0) -> None:
+    def note_failure(self, reason: str, at: float, *, rest: float = 0.0) -> None:
         """Note that an attempt failed; one that was to decide opens the switch again.
 
         `rest` is a time for which the other side has asked to be left alone: it opens the switch
@@ -114,7 +120,7 @@ class Breaker:
         self.position = SwitchPosition.OPEN
         self.reason = reason
 
-    def abandoned(self, at: float) -> None:
+    def note_abandoned(self, at: float) -> None:
         """Note that an attempt was given up without an answer: the next one decides."""
         if self.position is SwitchPosition.HALF_OPEN:
             self.position = SwitchPosition.OPEN
@@ -167,7 +173,7 @@ class EndpointClient(KeptConnections["AsyncClient"]):
         chance: Callable[[], float],
     ) -> None:
         """Check the address; raises `EndpointUnusable`. Nothing is sent yet."""
-        self.endpoint = endpoint(
+        self.endpoint = read_endpoint(
             settings.base_url,
             settings.api_key.get_secret_value(),
             use=use,
@@ -213,7 +219,7 @@ class EndpointClient(KeptConnections["AsyncClient"]):
             try:
                 return await self._attempt(body, read, most=most, until=until)
             except Passing as failure:
-                wait = max(failure.rest or 0.0, pause(attempt, self._chance()))
+                wait = max(failure.rest or 0.0, choose_pause(attempt, self._chance()))
                 if (
                     attempt >= self._retries
                     or self._clock.monotonic() + wait >= until
@@ -224,7 +230,7 @@ class EndpointClient(KeptConnections["AsyncClient"]):
                     raise EndpointDown(f"{failure}{times}; ask again in a moment") from failure
             attempt += 1
             self.retried += 1
-            if await within(self._clock, wait, self._closing.wait()):
+            if await wait_within(self._clock, wait, self._closing.wait()):
                 raise EndpointDown(f"{self.endpoint.named} is closed")
 
     async def close(self) -> None:
@@ -238,24 +244,24 @@ class EndpointClient(KeptConnections["AsyncClient"]):
         """Make one attempt and tell the breaker what came of it."""
         at = self._clock.monotonic()
         if not self._breaker.admits(at):
-            why = self._breaker.refusal(at)
+            why = self._breaker.explain_refusal(at)
             raise EndpointDown(f"{self.endpoint.named} is {why}; ask again after that")
         try:
             seconds = min(self._timeout, max(0.0, until - at))
             found = await self._post(body, read, most=most, seconds=seconds)
         except (BadInput, EndpointUnusable):
-            self._breaker.succeeded()  # it answers, whatever it says
+            self._breaker.note_success()  # it answers, whatever it says
             raise
         except EndpointDown as failure:
             # A long rest that the server asks for opens it at once.
             rest = failure.rest or 0.0 if isinstance(failure, Passing) else 0.0
             rest = rest if rest > LONGEST_WAIT else 0.0
-            self._breaker.failed(str(failure), self._clock.monotonic(), rest=rest)
+            self._breaker.note_failure(str(failure), self._clock.monotonic(), rest=rest)
             raise
         except BaseException:
-            self._breaker.abandoned(self._clock.monotonic())
+            self._breaker.note_abandoned(self._clock.monotonic())
             raise
-        self._breaker.succeeded()
+        self._breaker.note_success()
         return found
 
     async def _post(
@@ -306,7 +312,7 @@ def _client(endpoint: Endpoint) -> AsyncClient:
         headers=headers,
         timeout=None,  # `_post` has one for the whole of it, drips included
         # Without TLS there are no certificates to read, which takes most of the time.
-        verify=context(system_store=endpoint.system_store) if secure else False,
+        verify=make_context(system_store=endpoint.system_store) if secure else False,
         limits=httpx2.Limits(max_connections=CONNECTIONS, keepalive_expiry=KEPT_ALIVE),
         trust_env=not endpoint.is_loopback,
     )
@@ -351,11 +357,11 @@ class Guard:
         #: Questions that are out, and that wait for a place.
         self.running = self.waiting = 0
 
-    def refusal(self) -> str:
+    def explain_refusal(self) -> str:
         """Return why the store is not asked now; "" when it may be. Nothing is used up by it."""
         if self.waiting >= self._most:
             return f"{self.waiting} questions wait for it already"
-        return self.breaker.refusal(self._clock.monotonic())
+        return self.breaker.explain_refusal(self._clock.monotonic())
 
     @asynccontextmanager
     async def attempt(self, seconds: float) -> AsyncIterator[float]:
@@ -369,11 +375,11 @@ class Guard:
         time.
         """
         until = self._clock.monotonic() + seconds
-        if reason := self.refusal():
+        if reason := self.explain_refusal():
             raise LeftAlone(reason)
         self.waiting += 1
         try:
-            async with in_time(seconds, doing=", waiting for others"):
+            async with limit_time(seconds, doing=", waiting for others"):
                 await self._places.acquire()
         finally:
             self.waiting -= 1
@@ -382,7 +388,7 @@ class Guard:
             # Others may have opened it, or be trying it, while this one waited.
             at = self._clock.monotonic()
             if not self.breaker.admits(at):
-                raise LeftAlone(self.breaker.refusal(at))
+                raise LeftAlone(self.breaker.explain_refusal(at))
             async with self._told(until, seconds):
                 yield max(0.0, until - self._clock.monotonic())
         finally:
@@ -395,20 +401,20 @@ class Guard:
         try:
             yield
         except QuestionRefused:
-            self.breaker.succeeded()
+            self.breaker.note_success()
             raise
         except LeftAlone:
-            self.breaker.abandoned(self._clock.monotonic())
+            self.breaker.note_abandoned(self._clock.monotonic())
             raise
         except Exception as error:
             rest = float(getattr(error, "rest", 0.0))
-            self.breaker.failed(str(error)[:120], self._clock.monotonic(), rest=rest)
+            self.breaker.note_failure(str(error)[:120], self._clock.monotonic(), rest=rest)
             raise
         except BaseException:
             # A loop that stalled until the caller gives up, too, has both limits end at once.
             if (now := self._clock.monotonic()) >= until:
-                self.breaker.failed(f"timeout after {seconds:.2f} s", now)
+                self.breaker.note_failure(f"timeout after {seconds:.2f} s", now)
             else:
-                self.breaker.abandoned(now)
+                self.breaker.note_abandoned(now)
             raise
-        self.breaker.succeeded()
+        self.breaker.note_success()

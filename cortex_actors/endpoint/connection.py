@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from cortex_actors.endpoint import replies
 from cortex_actors.endpoint.pinning import Pin
 from cortex_actors.errors import CortexError, StoreDown, StoreUnusable
-from cortex_actors.rules.addresses import SCHEMES, address
+from cortex_actors.rules.addresses import SCHEMES, parse_address
 from cortex_actors.runtime.threads import Threads
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cortex_actors.endpoint.pinning import Resolver
 
 
-def context(*, system_store: bool) -> ssl.SSLContext:
+def make_context(*, system_store: bool) -> ssl.SSLContext:
     """Return what checks a server's certificate; reads files, so call it on a thread.
 
     By the certificates that Python brings (certifi's), or those that SSL_CERT_FILE or SSL_CERT_DIR
@@ -71,7 +71,7 @@ LONGEST_REST = 3_600.0
 _SECONDS = re.compile(r"\d{1,9}(\.\d{0,9})?", re.ASCII)
 
 
-def pause(attempt: int, chance: float) -> float:
+def choose_pause(attempt: int, chance: float) -> float:
     """Return the seconds to wait after the first (0), second (1) ... attempt.
 
     Half of it is certain and half is up to `chance`, from 0 to 1 ("equal jitter", Brooker 2015), so
@@ -204,7 +204,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
                 "its token cannot be sent: it holds a space, a line end or a character that is not "
                 "ASCII"
             )
-        self.address = address(url)
+        self.address = parse_address(url)
         super().__init__(
             "store",
             partial(_transport, self.address.scheme, system_store=trust_system_store),
@@ -237,22 +237,22 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
         """Return the JSON document at a path; raises like `post`."""
         return await self._ask("GET", path, body=b"", seconds=seconds)
 
-    async def ips(self, seconds: float) -> tuple[str, ...]:
+    async def resolve(self, seconds: float) -> tuple[str, ...]:
         """Return the addresses that may be connected to, for libraries with connections of theirs.
 
         They have been judged, the token's way to them included; the one that worked last is the
         first. Raises `StoreUnusable`, `StoreDown` and `StoreTimeout`.
         """
         self._require_open()
-        async with replies.in_time(seconds):
-            return await self.pin.resolved()
+        async with replies.limit_time(seconds):
+            return await self.pin.resolve()
 
     async def close(self) -> None:
         """Close the connections and end the thread; who waits for an answer gets `StoreDown`."""
         self.pin.close()
         await super().close()
 
-    async def first(
+    async def try_addresses(
         self, send: Callable[[str, int], Awaitable[T]], *, unreached: tuple[type[Exception], ...]
     ) -> T:
         """Return what `send` makes of the first address that can be connected to.
@@ -262,16 +262,16 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
         """
         self._require_open()
         failure: Exception = StoreDown("has no address")
-        ips = await self.pin.resolved()
+        ips = await self.pin.resolve()
         for ip in ips:
             try:
                 found = await send(ip, len(ips))
             except unreached as error:
                 failure = error
                 continue
-            self.pin.worked(ip)
+            self.pin.note_worked(ip)
             return found
-        self.pin.failed()
+        self.pin.note_failure()
         raise failure
 
     async def _ask(self, method: str, path: str, *, body: bytes, seconds: float) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -279,7 +279,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
         if self.address.scheme not in SCHEMES:
             raise StoreUnusable("its address must begin with http:// or https://")
         self._require_open()
-        async with replies.in_time(seconds):
+        async with replies.limit_time(seconds):
             answer = await self._sent(method, path, body=body, seconds=seconds)
             if failure := replies.judge_store_answer(answer, self.token):
                 raise failure
@@ -352,7 +352,7 @@ class StoreConnection(KeptConnections["AsyncHTTPTransport"]):
 
         unreached = (httpx2.ConnectError, httpx2.ConnectTimeout)
         try:
-            return await self.first(send, unreached=unreached)
+            return await self.try_addresses(send, unreached=unreached)
         except unreached as error:
             raise replies.explain_refused(error) from error
         except httpx2.HTTPError as error:
@@ -387,7 +387,7 @@ def _transport(scheme: str, *, system_store: bool) -> AsyncHTTPTransport:
     silence()
     return httpx2.AsyncHTTPTransport(
         # Without TLS there are no certificates to read, which takes most of the time.
-        verify=context(system_store=system_store) if scheme == "https" else False,
+        verify=make_context(system_store=system_store) if scheme == "https" else False,
         limits=httpx2.Limits(max_connections=None, keepalive_expiry=KEPT),
         trust_env=False,
     )

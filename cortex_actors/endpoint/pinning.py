@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.endpoint.replies import SHOWN
 from cortex_actors.errors import StoreDown, StoreUnusable
-from cortex_actors.rules.addresses import STDIO, Address, Reach, admitted, forbidden, reach
+from cortex_actors.rules.addresses import (
+    STDIO,
+    Address,
+    Reach,
+    explain_forbidden,
+    is_admitted,
+    measure_reach,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -62,7 +69,7 @@ class Pin:
         self._nearest: Reach | None = None
         self._looking: asyncio.Task[tuple[str, ...]] | None = None
 
-    async def resolved(self) -> tuple[str, ...]:
+    async def resolve(self) -> tuple[str, ...]:
         """Return what may be connected to, the one that worked last first.
 
         Raises `StoreUnusable` for what is forbidden and `StoreDown` for a name that
@@ -81,12 +88,12 @@ class Pin:
                 raise StoreDown("the store is closed; ask again") from None
             raise
 
-    def worked(self, ip: str) -> None:
+    def note_worked(self, ip: str) -> None:
         """Note that one of them has been connected to: it is the first from now on."""
         if self.ips and self.ips[0] != ip and ip in self.ips:
             self.ips = (ip, *(each for each in self.ips if each != ip))
 
-    def failed(self) -> None:
+    def note_failure(self) -> None:
         """Note that none of them could be connected to: the name is looked up again next time."""
         self._until = 0.0
 
@@ -97,7 +104,7 @@ class Pin:
 
     async def _look(self) -> tuple[str, ...]:
         """Look the name up, judge its addresses, and keep them."""
-        if not admitted(self._address, self._allowed):
+        if not is_admitted(self._address, self._allowed):
             raise StoreUnusable(
                 f"{self._address.netloc} is not among the hosts of federation.allow_hosts"
             )
@@ -119,7 +126,7 @@ class Pin:
     async def _asked(self) -> tuple[str, ...]:
         """Return the addresses of the host; an IP address is its own."""
         host, port = self._address.host, self._address.port
-        if not forbidden(host) or ":" in host:
+        if not explain_forbidden(host) or ":" in host:
             return (host,)
         found = tuple(dict.fromkeys(await self._threads.run(self._resolve, host, port)))
         if not found:
@@ -130,10 +137,10 @@ class Pin:
         """Raise `StoreUnusable` when one of the addresses must not be connected to."""
         host = self._address.host
         for ip in found:
-            if reason := forbidden(ip):
+            if reason := explain_forbidden(ip):
                 what = host if host == ip else f"{host} is {ip}, and that"
                 raise StoreUnusable(f"nothing is sent to its address: {what} is {reason}"[:SHOWN])
-        nearest, farthest = min(map(reach, found)), max(map(reach, found))
+        nearest, farthest = min(map(measure_reach, found)), max(map(measure_reach, found))
         if self._nearest is not None and nearest < self._nearest:
             raise StoreUnusable(
                 f"{host} was far away and is {found[0]} now: refused; remove the store and add it "

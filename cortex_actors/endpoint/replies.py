@@ -2,13 +2,13 @@
 
 What an OpenAI-compatible endpoint answers, before anybody looks at what it holds. Pure.
 
-`judge_answer` says whether an answer is one, `document_of` takes the JSON object out of it. Which
+`judge_answer` says whether an answer is one, `read_document` takes the JSON object out of it. Which
 failure becomes which error is listed in docs/models.md.
 
 What a remote store answers, before an adapter looks at what it means. Pure.
 
 Whatever it is, another program wrote it: it is measured before it is read, and its own words
-never become part of an error's text, because agents read those (`said` keeps them for its owner).
+never become part of an error's text, because agents read those (`read_error` keeps them).
 
 Why a store could not be asked, in one line each, without the store's name. Pure.
 """
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
 from cortex_actors import errors
-from cortex_actors.rules.addresses import SCHEMES, Address, address, is_here
+from cortex_actors.rules.addresses import SCHEMES, Address, is_here, parse_address
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -77,7 +77,7 @@ class Endpoint:
         return f"the {self.use.noun} endpoint {self.host}"
 
 
-def endpoint(base_url: str, key: str, *, use: Use, system_store: bool = False) -> Endpoint:
+def read_endpoint(base_url: str, key: str, *, use: Use, system_store: bool = False) -> Endpoint:
     """Return the endpoint of the settings.
 
     Raises `EndpointUnusable` for an address that cannot be used, or must not: no scheme but http
@@ -102,7 +102,7 @@ def endpoint(base_url: str, key: str, *, use: Use, system_store: bool = False) -
     return Endpoint(use, url, where.netloc, loopback, key, system_store)
 
 
-def host_of(base_url: str) -> str:
+def find_host(base_url: str) -> str:
     """Return the host part of a model id for any address, even one that cannot be used."""
     try:
         return _address(base_url, "").netloc
@@ -113,7 +113,7 @@ def host_of(base_url: str) -> str:
 def _address(base_url: str, section: str) -> Address:
     """Return where an endpoint is; `EndpointUnusable` for what is no address of one."""
     try:
-        where = address(base_url or OPENAI, how=_HOW)
+        where = parse_address(base_url or OPENAI, how=_HOW)
     except errors.StoreUnusable as error:
         raise errors.EndpointUnusable(f"{section}.base_url: {error}") from None
     if where.scheme not in SCHEMES:
@@ -176,7 +176,7 @@ def judge_answer(answer: HttpReply, endpoint: Endpoint) -> errors.CortexError | 
     if answer.status == _OK:
         return None
     where = f"{endpoint.named} answered {answer.status}"
-    words = said(answer.body, endpoint.key)
+    words = read_error(answer.body, endpoint.key)
     if answer.status in _PASSING or answer.status >= _SERVERS_FAULT:
         return Passing(where + words, answer.rest)
     if answer.status in _BLAMES_TEXT:
@@ -194,7 +194,7 @@ def judge_answer(answer: HttpReply, endpoint: Endpoint) -> errors.CortexError | 
     return errors.EndpointUnusable(f"{where}{words}; see that {base_url} is {endpoint.use.api}")
 
 
-def document_of(answer: HttpReply, endpoint: Endpoint, *, where: str, key: str) -> dict[str, Any]:
+def read_document(answer: HttpReply, endpoint: Endpoint, *, where: str, key: str) -> dict[str, Any]:
     """Return the object an answer consists of; raises `EndpointDown` for anything else.
 
     `where` is how an error begins: who answered what. An object without `key` may be an error.
@@ -211,11 +211,11 @@ def document_of(answer: HttpReply, endpoint: Endpoint, *, where: str, key: str) 
             "its place"
         )
     if key not in document and "error" in document:
-        raise errors.EndpointDown(f"{where} with an error{said(answer.body, endpoint.key)}")
+        raise errors.EndpointDown(f"{where} with an error{read_error(answer.body, endpoint.key)}")
     return document
 
 
-def said(body: bytes, key: str) -> str:
+def read_error(body: bytes, key: str) -> str:
     """Return what a server says of its error, to be put behind a sentence; empty when nothing.
 
     Only a string that it calls its message is taken: whole bodies may repeat the texts.
@@ -230,7 +230,7 @@ def said(body: bytes, key: str) -> str:
     return f" ({words[:SHOWN]})" if words else ""
 
 
-def tokens_of(document: Mapping[str, Any], kind: str = "prompt_tokens") -> int:
+def count_tokens(document: Mapping[str, Any], kind: str = "prompt_tokens") -> int:
     """Return the tokens the server has counted; 0 when it does not say."""
     usage = document.get("usage")
     count = usage.get(kind) if isinstance(usage, dict) else 0
@@ -304,7 +304,7 @@ def judge_store_answer(answer: HttpReply, token: str) -> BadStatus | None:
     status = answer.status
     if status // 100 == 2:  # noqa: PLR2004 - 2xx
         return None
-    words = said(answer.body, token).strip(" ()")
+    words = read_error(answer.body, token).strip(" ()")
     if status // 100 == 3:  # noqa: PLR2004 - 3xx
         return Unwelcome(
             f"answered {status}, a redirection{_whither(answer)}, which is never followed; set its "
@@ -344,15 +344,17 @@ def parse_body(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 def _loads(body: bytes) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Read strict JSON: no NaN, no infinity, no number of a million digits."""
-    return json.loads(body, parse_constant=not_json, parse_float=finite, parse_int=_counted)
+    return json.loads(
+        body, parse_constant=refuse_constant, parse_float=require_finite, parse_int=_counted
+    )
 
 
-def not_json(text: str) -> NoReturn:
+def refuse_constant(text: str) -> NoReturn:
     """Refuse what is no number of JSON, though many writers write it: NaN and the infinities."""
     raise ValueError(f"{text[:32]} is no number of JSON")
 
 
-def finite(text: str) -> float:
+def require_finite(text: str) -> float:
     """Return a number; raises `ValueError` for one that is too large to be written again."""
     number = float(text)
     if not math.isfinite(number):
@@ -408,7 +410,7 @@ def explain_unread(error: Exception) -> errors.StoreUnusable:
 
 
 @asynccontextmanager
-async def in_time(
+async def limit_time(
     seconds: float, *, told: float | None = None, doing: str = ""
 ) -> AsyncIterator[None]:
     """Give what is done with a store that many seconds; raises `StoreTimeout` after them.

@@ -32,7 +32,7 @@ from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.errors import StoreDown
 from cortex_actors.federation.store import Answer
 from cortex_actors.rules.ranking.fusion import base_relevance
-from cortex_actors.text.hazards import hidden, suspicion, visible
+from cortex_actors.text.hazards import find_hidden, find_suspicion, show_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,17 +52,17 @@ ID_BITS = 64
 ROWS = 4
 
 
-def fields(document: object, *, shape: str) -> Mapping[str, Any]:
+def require_object(document: object, *, shape: str) -> Mapping[str, Any]:
     """Return a document that has to be an object; `shape` says what of: "a SerenLoci's answer".
 
     Raises `StoreDown` for anything else.
     """
     if not isinstance(document, dict):
-        raise foreign(shape)
+        raise refuse_shape(shape)
     return document
 
 
-def hits_in(
+def read_hits(
     document: object,
     read: Callable[[Mapping[str, Any]], RankedHit | None],
     *,
@@ -75,10 +75,10 @@ def hits_in(
     An answer without it, or with null in its place, knows nothing; the former says so, because
     another kind of program may be answering.
     """
-    found = fields(document, shape=shape)
+    found = require_object(document, shape=shape)
     rows = found.get("hits")
     if not isinstance(rows, list | None):
-        raise foreign(shape)
+        raise refuse_shape(shape)
     more = () if "hits" in found else ("answered without hits, which counts as none",)
     return answer(rows or [], read, limit=limit, shape=shape, notes=(*notes, *more))
 
@@ -106,17 +106,17 @@ def answer(
             first.setdefault(hit.id, hit)
     bad = hits.count(None)
     if bad and not first:
-        raise foreign(shape)
+        raise refuse_shape(shape)
     lost = (f"{bad} of its {len(hits)} hits have no id or no text and are left out",) if bad else ()
     return Answer(tuple(first.values())[:limit], (*notes, *lost))
 
 
-def foreign(shape: str) -> StoreDown:
+def refuse_shape(shape: str) -> StoreDown:
     """Return that something else answers at an address."""
     return StoreDown(f"answered in a shape that is not {shape}; see that its type is right")
 
 
-def number(value: object) -> float | None:
+def read_number(value: object) -> float | None:
     """Return a number that can be reckoned with; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
@@ -127,7 +127,7 @@ def number(value: object) -> float | None:
     return found if math.isfinite(found) else None
 
 
-def text(value: object) -> str:
+def read_text(value: object) -> str:
     """Return a text that can be written as UTF-8; nothing for what is none.
 
     JSON may hold half of a character; a question mark takes its place.
@@ -135,7 +135,7 @@ def text(value: object) -> str:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else ""
 
 
-def id_of(value: object) -> str:
+def read_id(value: object) -> str:
     """Return an id, which may come as a number; nothing for what cannot be one."""
     if isinstance(value, int) and not isinstance(value, bool):
         value = str(value) if value.bit_length() <= ID_BITS else ""
@@ -178,12 +178,12 @@ def clean_hits(hits: Iterable[RankedHit], *, store: str, limit: int) -> tuple[Ra
     return tuple(found.values())
 
 
-def flagged(hit: RankedHit) -> RankedHit:
+def flag_hit(hit: RankedHit) -> RankedHit:
     """Return a hit that says under `suspicious` what makes its text look like an attack.
 
     What is this daemon's own was looked at when it was written down, and stays as it is.
     """
-    sign = suspicion(hit.text) if hit.trust == REMOTE else None
+    sign = find_suspicion(hit.text) if hit.trust == REMOTE else None
     if sign is None:
         return hit
     reasons = hit.extra.get("suspicious")
@@ -208,7 +208,7 @@ def _harmless(hit: RankedHit, store: str) -> RankedHit:
     """Return one hit as it may be passed on."""
     # A return without a new line lets a terminal write over what is there.
     text = cut(hit.text).replace("\r\n", "\n").replace("\r", "\n")
-    smuggled = () if _is_plain(text) else hidden(text)
+    smuggled = () if _is_plain(text) else find_hidden(text)
     extra = _Plain().of(dict(hit.extra), DEEP)
     extra.pop("suspicious", None)
     if smuggled:
@@ -218,21 +218,21 @@ def _harmless(hit: RankedHit, store: str) -> RankedHit:
     return RankedHit(
         # On one line: in an answer as text an id must not look like another entry.
         id=" ".join(_seen(hit.id[:ID]).split()),
-        text=visible(text) if smuggled else text,
+        text=show_hidden(text) if smuggled else text,
         score=hit.score,
         store=store,
         heading=None if hit.heading is None else _seen(hit.heading[:ID]),
         extra=extra,
         base_relevance=min(max(base, 0.0), 1.0),
-        raw_distance=number(hit.raw_distance),
-        native_score=number(hit.native_score),
+        raw_distance=read_number(hit.raw_distance),
+        native_score=read_number(hit.native_score),
         trust=REMOTE,
     )
 
 
 def _seen(text: str) -> str:
     """Return a text in which everything can be seen."""
-    return text if _is_plain(text) else visible(text)
+    return text if _is_plain(text) else show_hidden(text)
 
 
 def _is_plain(text: str) -> bool:
@@ -287,7 +287,7 @@ def make_nearest(
     """
 
     def read(row: Mapping[str, Any]) -> RankedHit | None:
-        far = number(row["distance"])
+        far = read_number(row["distance"])
         score = 1.0 - far if is_cosine and far is not None else None
         words, more = row["text"], row["metadata"]
         return make_hit(store, row["id"], text=words, distance=far, score=score, metadata=more)
@@ -310,7 +310,7 @@ def make_hit(
     A number that is none is left out. `sure` is its base relevance, 0 to 1, where something else
     than the distance decides it.
     """
-    known, distance = id_of(id_), number(distance)
+    known, distance = read_id(id_), read_number(distance)
     if not known or not text:
         return None
     relevance = base_relevance(distance) if sure is None else min(max(sure, 0.0), 1.0)
@@ -322,7 +322,7 @@ def make_hit(
         extra={"metadata": dict(metadata or {})},
         base_relevance=relevance,
         raw_distance=distance,
-        native_score=number(score),
+        native_score=read_number(score),
         trust=REMOTE,
     )
 

@@ -17,7 +17,7 @@ from cortex_actors.federation.adapters.mcp import Mcp
 from cortex_actors.federation.adapters.pgvector import Pgvector
 from cortex_actors.federation.adapters.seren import CortexAdapter, SerenLoci, SerenMemory
 from cortex_actors.federation.remote import Adapter, RemoteStore
-from cortex_actors.rules.addresses import STDIO, reach
+from cortex_actors.rules.addresses import STDIO, measure_reach
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -62,7 +62,7 @@ class Bound:
         same = replace(self.spec, weight=spec.weight, floor=spec.floor, enabled=spec.enabled)
         return same == spec
 
-    async def resolves(self) -> dict[str, str]:
+    async def resolve(self) -> dict[str, str]:
         """Return the IP addresses that its address leads to, and how far away each is.
 
         Raises `StoreUnusable` for what must not be connected to, and `StoreDown` while the name
@@ -70,7 +70,7 @@ class Bound:
         """
         if self.line.address.scheme == STDIO:
             return {}
-        return {ip: reach(ip).name.lower() for ip in await self.line.ips(LOOK)}
+        return {ip: measure_reach(ip).name.lower() for ip in await self.line.resolve(LOOK)}
 
     async def close(self) -> None:
         """Close its connections; whatever goes wrong there is only logged."""
@@ -117,7 +117,7 @@ class Binder:
         line = StoreConnection(
             url,
             self.clock,
-            token=await self.vault.token(spec.auth),
+            token=await self.vault.find_token(spec.auth),
             # Bytes of a megabyte.
             most=int(settings.response_mb * 1_048_576),
             allow_hosts=settings.allow_hosts,

@@ -86,7 +86,7 @@ class StoreChanges:
             await bound.close()
         answer = {
             "added": spec.name,
-            "store": register.row(register.spec(spec.name)),
+            "store": register.format_row(register.find_spec(spec.name)),
             "resolves": resolves,
             "warnings": warnings,
         }
@@ -98,7 +98,7 @@ class StoreChanges:
         Of one that cortex.toml has as well, the one that was added goes, which was never asked.
         """
         found, register = await self.read(), self.register
-        spec = register.spec(name)
+        spec = register.find_spec(name)
         added = (*register.managed, *register.shadowed)
         gone = next((each for each in added if each.name == name), None)
         if gone is None:
@@ -127,7 +127,7 @@ class StoreChanges:
                 f"cannot add the store {spec.name}: there is no type {spec.type[:64]!r}; "
                 f"there are: {', '.join(types)}"
             )
-        known = {each.name: each for each in self.register.specs()}
+        known = {each.name: each for each in self.register.list_specs()}
         if spec.name in known:
             where = "runtime-stores.json" if known[spec.name].managed else "cortex.toml"
             raise Refused(
@@ -145,7 +145,7 @@ class StoreChanges:
         """
         bound = await self.binder.bind(spec)
         try:
-            return bound, await bound.resolves(), []
+            return bound, await bound.resolve(), []
         except StoreUnusable:
             await bound.close()
             raise
@@ -154,7 +154,7 @@ class StoreChanges:
 
     def _unshared(self, some: Iterable[Auth]) -> list[Auth]:
         """Return those that no store which is described still names."""
-        left = (*self.register.specs(), *self.register.shadowed)
+        left = (*self.register.list_specs(), *self.register.shadowed)
         shared = {each.auth.token_keyring for each in left}
         return [one for one in some if one.token_keyring not in shared]
 
@@ -171,7 +171,7 @@ class StoreChanges:
     async def enable(self, name: str, *, on: bool) -> StoreChange:
         """Ask a store from now on, or no more; raises `NotFound`, `Refused`, `StoreDown`."""
         register, found = self.register, await self.read()
-        spec = register.spec(name)
+        spec = register.find_spec(name)
         if spec.type == LOCAL:
             word = "enabled" if on else "disabled"
             raise Refused(f"{name} cannot be {word}: what is kept here always takes part")
@@ -188,7 +188,7 @@ class StoreChanges:
         if bound is not None:
             register.bound[name] = bound
         elif not on:
-            register.let_go(name)
+            register.release(name)
         register.unbindable.pop(name, None)
         return self._told(name, lasts=KEPT if kept else RESTART)
 
@@ -208,7 +208,7 @@ class StoreChanges:
         found = await self.read()
         tuned = [self._tuned(name, how) for name, how in stores]
         kept = await self._follow(tuned, found.entries)
-        self.register.turn(knobs, {})
+        self.register.set_knobs(knobs, {})
         told = [{"name": name, **how} for name, how in stores]
         changed = {**given, STORES: told} if STORES in changes else given
         is_kept = not given and all(spec.managed for spec, _ in tuned)
@@ -217,7 +217,7 @@ class StoreChanges:
 
     def _tuned(self, name: str, how: Mapping[str, Any]) -> tuple[StoreSpec, dict[str, Any]]:
         """Return a store, and what it is to count; raises as `tune` does."""
-        spec = self.register.spec(name)
+        spec = self.register.find_spec(name)
         if spec.type == LOCAL and "floor" in how:
             raise Refused(
                 f"{name} has no floor: what is kept here is ranked by one search; give it a weight"
@@ -226,7 +226,7 @@ class StoreChanges:
 
     def _told(self, name: str, *, lasts: str) -> StoreChange:
         """Return what a store is now, and how long that counts."""
-        row = self.register.row(self.register.spec(name))
+        row = self.register.format_row(self.register.find_spec(name))
         return StoreChange({"store": row, "lasts": lasts})
 
     async def read(self) -> Overlaid:
@@ -238,7 +238,7 @@ class StoreChanges:
         found, register = await asyncio.to_thread(self._file.read), self.register
         if not found.is_sound:
             found = replace(found, specs=(*register.managed, *register.shadowed))
-        register.overlay(found)
+        register.apply_overlay(found)
         return found
 
     async def write(self, entries: Sequence[object]) -> None:
@@ -264,19 +264,19 @@ class StoreChanges:
         if kept:
             await self.write(entries)
         register.managed = tuple(kept.get(each.name, each) for each in register.managed)
-        register.turn(register.knobs, tuned)
+        register.set_knobs(register.knobs, tuned)
         return sorted(kept)
 
-    async def bring(self) -> bool:
+    async def bind_enabled(self) -> bool:
         """Let all that is enabled be asked; return whether another try may bring more.
 
         What cannot be asked as it is described is noted with why; nothing else is changed by it.
         """
         register = self.register
-        wanted = {each.name: each for each in register.specs() if each.enabled}
+        wanted = {each.name: each for each in register.list_specs() if each.enabled}
         for name, bound in tuple(register.bound.items()):
             if name not in wanted or not bound.serves(wanted[name]):
-                register.let_go(name)
+                register.release(name)
         missing = [each for each in wanted.values() if each.name not in register.bound]
         binding = (self.binder.bind(each) for each in missing)
         found = await asyncio.gather(*binding, return_exceptions=True)

@@ -85,7 +85,7 @@ class Vault:
         self._turn = asyncio.Semaphore(AT_ONCE)
         self._free = threading.Semaphore(AT_ONCE)
 
-    async def token(self, auth: Auth) -> str:
+    async def find_token(self, auth: Auth) -> str:
         """Return a store's token; empty for a store that wants none.
 
         Of several places the first that has one counts: itself, the keyring, the variable. Raises

@@ -14,7 +14,7 @@ import logging
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.agent import shown
+from cortex_actors.domain.agent import format_given
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import (
     ActorAway,
@@ -26,23 +26,23 @@ from cortex_actors.errors import (
     NotFound,
     Unembeddable,
 )
-from cortex_actors.federation.answers import flagged
-from cortex_actors.federation.local import LocalStore, sendable
+from cortex_actors.federation.answers import flag_hit
+from cortex_actors.federation.local import LocalStore, clean_text
 from cortex_actors.federation.store import LOCAL, Answer, AskOutcome, Fan, Member, Outward, Question
 from cortex_actors.rules.ranking.fusion import (
     FusedHit,
     Listed,
     Seats,
-    across,
-    alone,
-    asks,
-    packed,
-    seated,
+    choose_seated,
+    compute_asks,
+    fuse_stores,
+    pack_hits,
+    rank_single,
 )
 from cortex_actors.storage.pipeline.principles import COLLECTION as PRINCIPLES
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
-from cortex_actors.text.hazards import visible
-from cortex_actors.text.summary import price
+from cortex_actors.text.hazards import show_hidden
+from cortex_actors.text.summary import compute_price
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -137,14 +137,14 @@ async def ask_in_time(
         async with asyncio.timeout(seconds + GRACE):
             answer, reason = await ask(), ""
     except LeftAlone as error:
-        return StoreReply(left_out=(visible(str(error)[:REASON]),))
+        return StoreReply(left_out=(show_hidden(str(error)[:REASON]),))
     except TimeoutError:
         reason = f"timeout after {seconds:.2f} s"
     except Exception as error:
         reason = str(error) or type(error).__name__
         if not isinstance(error, CortexError):
             log.warning("the store %s failed", name, exc_info=error)
-    outcome = AskOutcome(name, clock.monotonic() - begun, visible(reason[:REASON]))
+    outcome = AskOutcome(name, clock.monotonic() - begun, show_hidden(reason[:REASON]))
     return StoreReply(answer, outcome, () if answer is None else answer.skipped)
 
 
@@ -185,7 +185,7 @@ def choose_party(fan: Fan, question: Question) -> Party:
     no store has.
     """
     wanted, question = _wanted(fan, question)
-    unmet = {each.store.name: each.store.unmet(question) for each in wanted}
+    unmet = {each.store.name: each.store.explain_unmet(question) for each in wanted}
     able = tuple(each for each in wanted if not unmet[each.store.name])
     meant = [one for one in fan.unbindable if not question.stores or one[0] in question.stores]
     return Party(able, question, (*meant, *((name, why) for name, why in unmet.items() if why)))
@@ -204,7 +204,7 @@ def _wanted(fan: Fan, question: Question) -> tuple[list[Member], Question]:
     strange = [each for each in question.stores if each not in known and each not in ROOMS]
     if strange:
         raise NotFound(
-            f"cannot ask the store {shown(strange[0])}: there is none of that name that is "
+            f"cannot ask the store {format_given(strange[0])}: there is none of that name that is "
             f"enabled; there are {', '.join(known)}"
         )
     if PRINCIPLES in named:
@@ -248,7 +248,7 @@ def _with_principles(members: tuple[Member, ...]) -> tuple[Member, ...]:
     for each in members:
         found.append(each)
         if isinstance(each.store, LocalStore) and each.store.name == LOCAL:
-            found.append(replace(each, store=each.store.room(PRINCIPLES)))
+            found.append(replace(each, store=each.store.open_room(PRINCIPLES)))
     return tuple(found)
 
 
@@ -281,28 +281,39 @@ def choose_wanted(whom: Party, knobs: FederationSettings) -> WantedHits:
     given, budget = whom.question.limit, whom.question.budget_tokens
     rows = given or (HITS_LIMIT if budget is not None else knobs.n_results)
     multiplier = 1 if whom.is_alone else knobs.fetch_multiplier
-    ask = asks(knobs.n_results if given is None else given, multiplier=multiplier, budget=budget)
+    ask = compute_asks(
+        knobs.n_results if given is None else given, multiplier=multiplier, budget=budget
+    )
     return WantedHits(rows, min(ask, HITS_LIMIT) if whom.is_alone else ask, budget)
 
 
-def merged(lists: Sequence[Listed], wants: WantedHits, knobs: FederationSettings) -> list[FusedHit]:
+def merge_lists(
+    lists: Sequence[Listed], wants: WantedHits, knobs: FederationSettings
+) -> list[FusedHit]:
     """Return the hits of the answer, best first, as many as the budget pays for."""
     seats = Seats(wants.rows, knobs.min_per_store, knobs.max_store_share)
     if wants.budget is None:
-        return seated(fused(lists, knobs), seats)
+        return choose_seated(fuse_lists(lists, knobs), seats)
     # What makes a hit look like an attack is printed, too.
-    return packed(fused(lists, knobs), wants.budget, seats, price=lambda hit: price(flagged(hit)))
+    return pack_hits(
+        fuse_lists(lists, knobs),
+        wants.budget,
+        seats,
+        price=lambda hit: compute_price(flag_hit(hit)),
+    )
 
 
-def fused(lists: Sequence[Listed], knobs: FederationSettings) -> list[FusedHit]:
+def fuse_lists(lists: Sequence[Listed], knobs: FederationSettings) -> list[FusedHit]:
     """Return the hits of all lists as one.
 
     While only what is known here has an answer, it stays as its one search has ranked it.
     """
     told = [each for each in lists if each.hits]
     if len(told) == 1 and not told[0].capped:
-        return alone(told[0])
-    return across(lists, k=knobs.k, mode=knobs.fusion_mode, authority_margin=knobs.authority_margin)
+        return rank_single(told[0])
+    return fuse_stores(
+        lists, k=knobs.k, mode=knobs.fusion_mode, authority_margin=knobs.authority_margin
+    )
 
 
 #: Characters a question may have: a page, not a book.
@@ -328,21 +339,21 @@ class QuestionWording:
         self._model = model
         self._patience = patience
 
-    async def ready(self, question: Question, *, others: bool) -> Question:
+    async def embed_question(self, question: Question, *, others: bool) -> Question:
         """Return a question with its vector, and with what of it others are asked, if there are.
 
         Without a vector it says why, and without anything that may leave why that is. Raises
         `ModelChanged` when another model answers by now.
         """
         # Why nothing leaves this machine where there is no other store to ask.
-        theirs, why_not = sendable(question.text) if others else ("", "no other store is asked")
+        theirs, why_not = clean_text(question.text) if others else ("", "no other store is asked")
         return await self._embedded(question, theirs, why_not)
 
-    async def onward(self, question: Question, by: Bridge) -> Question:
+    async def word_onward(self, question: Question, by: Bridge) -> Question:
         """Return a question with what was found behind it; others hear what they may of that."""
         theirs = ""
         if question.outward is not None and by.theirs:
-            theirs, _ = sendable(f"{question.outward.text}\n{by.theirs}")
+            theirs, _ = clean_text(f"{question.outward.text}\n{by.theirs}")
         onward = replace(question, text=f"{question.text}\n{by.ours}", about=None)
         return await self._embedded(onward, theirs)
 

@@ -40,15 +40,21 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.hit import REMOTE, RankedHit, Recall
 from cortex_actors.errors import CortexError
 from cortex_actors.federation import fan
-from cortex_actors.federation.answers import flagged, record
-from cortex_actors.federation.local import is_public, sendable, topics
+from cortex_actors.federation.answers import flag_hit, record
+from cortex_actors.federation.local import clean_text, is_public, list_topics
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, AskOutcome, ByTopic, Question, RecallStore
 from cortex_actors.rules.ranking import fusion
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.storage.search.hits import plain
-from cortex_actors.text.summary import BESIDE, absent_price, format_recalled, price, tokens
+from cortex_actors.storage.search.hits import normalise_tags
+from cortex_actors.text.summary import (
+    BESIDE,
+    compute_absent_price,
+    compute_price,
+    count_tokens,
+    format_recalled,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Iterable, Iterator, Sequence
@@ -80,9 +86,11 @@ def _edges(hits: Sequence[RankedHit], asked: Sequence[str]) -> list[RankedHit]:
         metadata = hit.extra.get("metadata")
         said = metadata.get("matched_topics") if isinstance(metadata, dict) else None
         named = hit.extra.get("matched_topics") or said
-        some = named if isinstance(named, list) and named else topics([hit])
-        known = {each for topic in some if isinstance(topic, str) for each in plain([topic])}
-        shared = [each for each in asked if known.issuperset(plain([each]))]
+        some = named if isinstance(named, list) and named else list_topics([hit])
+        known = {
+            each for topic in some if isinstance(topic, str) for each in normalise_tags([topic])
+        }
+        shared = [each for each in asked if known.issuperset(normalise_tags([each]))]
         overlap = float(len(shared))
         extra = {**hit.extra, "source": SOURCE, "matched_topics": shared, "overlap": overlap}
         bare_hit = replace(hit, score=0.0, base_relevance=0.0, store_rank=rank)
@@ -105,7 +113,9 @@ def make_bridge(hits: Sequence[RankedHit], terms: int) -> fan.Bridge:
     """
     some = hits[:terms]
     theirs = [
-        _piece(hit.text) for hit in some if is_public(hit) and sendable(hit.text) == (hit.text, "")
+        _piece(hit.text)
+        for hit in some
+        if is_public(hit) and clean_text(hit.text) == (hit.text, "")
     ]
     return fan.Bridge(" ".join(_piece(hit.text) for hit in some), " ".join(filter(None, theirs)))
 
@@ -164,7 +174,7 @@ def list_satellites(hits: Sequence[RankedHit], budget: int) -> list[RankedHit]:
     return list(found.values())
 
 
-def bare(hit: RankedHit) -> RankedHit:
+def strip_context(hit: RankedHit) -> RankedHit:
     """Return a hit without what is around it, which an answer has beside it, if at all."""
     if SURROUNDINGS not in hit.extra:
         return hit
@@ -229,10 +239,10 @@ class Federation(AsyncioActor):
         """
         fan.require_question(question)
         begun = self._clock.monotonic()
-        known = await self._roster.ask(Roster.fan)
+        known = await self._roster.ask(Roster.get_fan)
         others = any(each.store.kind != LOCAL for each in known.members)
         question = replace(question, now=self._clock.now())
-        whom = fan.choose_party(known, await self._wording.ready(question, others=others))
+        whom = fan.choose_party(known, await self._wording.embed_question(question, others=others))
         wants, knobs = fan.choose_wanted(whom, known.knobs), known.knobs
         seconds = knobs.per_store_timeout_s
         until = self._clock.monotonic() + seconds
@@ -243,16 +253,16 @@ class Federation(AsyncioActor):
         # Whose answer is lacking; who answers in part is not named there.
         gaps = (*first.failed, *first.skipped, *whom.skipped)
         absent = [each for each in gaps if each[0] not in {LOCAL, *first.answered}]
-        packet = await _merged(first.lists, wants, knobs=knobs, frame=absent_price(absent))
+        packet = await _merged(first.lists, wants, knobs=knobs, frame=compute_absent_price(absent))
         answered = [each for each in whom.members if each.store.name in first.answered]
         beside = await self._found_beside(
             replace(whom, answered=tuple(answered)), packet, knobs, until=until
         )
-        hits = await _looked_through([bare(one.shown) for one in packet])
+        hits = await _looked_through([strip_context(one.shown) for one in packet])
         more = await _looked_through(beside)
         if wants.budget is not None:
-            left = wants.budget - sum(map(price, hits)) - tokens(f"{BESIDE}\n")
-            more = tuple(fusion.beside(more, left, price=price))
+            left = wants.budget - sum(map(compute_price, hits)) - count_tokens(f"{BESIDE}\n")
+            more = tuple(fusion.pack_beside(more, left, price=compute_price))
         text = format_recalled(hits, more, absent=absent, budget=wants.budget)
         return Recall(
             query=question.text,
@@ -263,14 +273,14 @@ class Federation(AsyncioActor):
             beside=more,
             asked=first.answered,
             text=text,
-            tokens=tokens(f"{text}\n"),
+            tokens=count_tokens(f"{text}\n"),
             budget_tokens=wants.budget,
         )
 
     async def _noted(self, outcomes: tuple[AskOutcome, ...]) -> None:
         """Have the roster note how the stores did; nothing waits for it, or fails for it."""
         try:
-            await self._roster.ask(Roster.noted, outcomes)
+            await self._roster.ask(Roster.note_outcomes, outcomes)
         except Exception as error:
             # Uncaught it would end this actor, and every question that it works on.
             trace = None if isinstance(error, CortexError) else error
@@ -316,12 +326,12 @@ class Federation(AsyncioActor):
         if whom.is_alone or not knobs.edges_enabled or not budget or seconds <= 0:
             return []
         hits = [one.hit for one in packet]
-        ours, theirs = topics(hits), topics(hit for hit in hits if is_public(hit))
+        ours, theirs = list_topics(hits), list_topics(hit for hit in hits if is_public(hit))
 
         async def ask(store: RecallStore, about: Sequence[str]) -> list[RankedHit]:
             known = [one.hit.id for one in packet if one.store == store.name]
             wanted = ByTopic(about, limit=budget, exclude_ids=known, seconds=seconds)
-            by_topic = partial(store.by_topic, wanted, whom.question)
+            by_topic = partial(store.find_by_topic, wanted, whom.question)
             told = await fan.ask_in_time(store.name, by_topic, seconds=seconds, clock=clock)
             return [] if told.answer is None else _edges(told.answer.hits, about)
 
@@ -345,7 +355,7 @@ class Federation(AsyncioActor):
             by = make_bridge([one.hit for one in last], knobs.hop_terms)
             try:
                 async with asyncio.timeout(left):
-                    question = await self._wording.onward(whom.question, by)
+                    question = await self._wording.word_onward(whom.question, by)
             except TimeoutError:  # a model that loads has more patience than there is time
                 break
             left = max(until - self._clock.monotonic(), 0.0)
@@ -355,7 +365,7 @@ class Federation(AsyncioActor):
             told = await fan.ask_members(
                 members, question, limit=len(known) + room, seconds=left, clock=self._clock
             )
-            last = take_fresh(fan.fused(told.lists, knobs), known, budget=room)
+            last = take_fresh(fan.fuse_lists(told.lists, knobs), known, budget=room)
             found += [mark_hop(one, hop=hop, by=by) for one in last]
         return found
 
@@ -378,13 +388,13 @@ async def _merged(
     looks through the texts of other programs, which is no work for the loop.
     """
     if wants.budget is None:
-        return fan.merged(lists, wants, knobs)
+        return fan.merge_lists(lists, wants, knobs)
     left = wants.budget - (frame if 2 * frame <= wants.budget else 0)
-    return await asyncio.to_thread(fan.merged, lists, replace(wants, budget=left), knobs)
+    return await asyncio.to_thread(fan.merge_lists, lists, replace(wants, budget=left), knobs)
 
 
 async def _looked_through(hits: Sequence[RankedHit]) -> tuple[RankedHit, ...]:
     """Return hits of which those of other programs say what makes them look like an attack."""
     if sum(len(hit.text) for hit in hits if hit.trust == REMOTE) <= AT_ONCE:
-        return tuple(map(flagged, hits))
-    return await asyncio.to_thread(lambda: tuple(map(flagged, hits)))
+        return tuple(map(flag_hit, hits))
+    return await asyncio.to_thread(lambda: tuple(map(flag_hit, hits)))

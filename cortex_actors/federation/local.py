@@ -19,10 +19,10 @@ from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.domain.memory import Realm
 from cortex_actors.federation.store import LOCAL, Answer, ByTopic, Question
 from cortex_actors.rules.ranking.fusion import base_relevance
-from cortex_actors.storage.search.hits import rare, tagged
+from cortex_actors.storage.search.hits import filter_rare, list_tagged
 from cortex_actors.storage.search.query import Query
 from cortex_actors.storage.search.scope import COLLECTIONS, ROOMS
-from cortex_actors.text.hazards import mask_secrets, seen
+from cortex_actors.text.hazards import drop_hidden, mask_secrets
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -73,11 +73,11 @@ class LocalStore:
         """The store of all collections, of which this is one, or which it is itself."""
         return self if self._only is None else LocalStore(self._search)
 
-    def room(self, collection: str) -> LocalStore:
+    def open_room(self, collection: str) -> LocalStore:
         """Return the store of one collection."""
         return LocalStore(self._search, collection)
 
-    def unmet(self, question: Question) -> str:
+    def explain_unmet(self, question: Question) -> str:
         """Return nothing: every condition is one of the ledger's."""
         return ""
 
@@ -89,7 +89,7 @@ class LocalStore:
         hits = tuple(_measured(hit) for hit in found.hits)
         return Answer(hits, tuple(reason for _, reason in found.skipped))
 
-    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
+    async def find_by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Return memories with any of those tags that the caller may read.
 
         Nothing but memories is filed by hand; what most of the topics name comes first. A topic of
@@ -99,9 +99,9 @@ class LocalStore:
         if question.where.of_knowledge:
             return Answer(())
         found = await self._search.records.read(
-            lambda c: tagged(
+            lambda c: list_tagged(
                 c,
-                rare(c, asked.topics, most=COMMON, where=question.where),
+                filter_rare(c, asked.topics, most=COMMON, where=question.where),
                 limit=asked.limit,
                 where=question.where,
                 exclude=asked.exclude_ids,
@@ -153,7 +153,7 @@ EMPTY = "the question was not sent: nothing is left of it without its invisible 
 TOPICS, TOPIC = 100, 256
 
 
-def sendable(text: str) -> tuple[str, str]:
+def clean_text(text: str) -> tuple[str, str]:
     """Return what of a text may be sent, and why not if nothing may; one of them is empty.
 
     That is the text without what is secret in it, and without characters that are not seen. These
@@ -161,7 +161,7 @@ def sendable(text: str) -> tuple[str, str]:
     marker then means is not sent in any form.
     """
     try:
-        found = mask_secrets(seen(text)).text
+        found = mask_secrets(drop_hidden(text)).text
     except Exception as error:
         log.warning("a question was not sent to other stores", exc_info=error)
         return "", UNCHECKED
@@ -177,7 +177,7 @@ def is_public(hit: RankedHit) -> bool:
     return hit.trust == REMOTE or hit.extra.get("realm") == Realm.VILLAGE
 
 
-def topics(hits: Iterable[RankedHit]) -> list[str]:
+def list_topics(hits: Iterable[RankedHit]) -> list[str]:
     """Return what some hits are filed under, each topic once: every hit's first, then the second.
 
     Small letters, and else as the store writes them: it compares whole topics. What it writes as
@@ -187,7 +187,7 @@ def topics(hits: Iterable[RankedHit]) -> list[str]:
     """
     each_of = (islice(_topics_of(hit), TOPICS) for hit in hits)
     found = dict.fromkeys(filter(None, chain.from_iterable(zip_longest(*each_of))))
-    plain = (each for each in found if len(each) <= TOPIC and sendable(each) == (each, ""))
+    plain = (each for each in found if len(each) <= TOPIC and clean_text(each) == (each, ""))
     return list(islice(plain, TOPICS))
 
 

@@ -20,7 +20,7 @@ import stat
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.endpoint.replies import finite, not_json
+from cortex_actors.endpoint.replies import refuse_constant, require_finite
 from cortex_actors.errors import BadInput, HomeUnwritable, NotFound, Refused
 from cortex_actors.federation import schema
 from cortex_actors.federation.local import SEPARATE
@@ -103,39 +103,39 @@ class Register:
                 # It is another store: how the one did says nothing of it.
                 self.health.pop(name, None)
         for name in tuple(self.bound):
-            self.let_go(name)
+            self.release(name)
 
-    def overlay(self, read: Overlaid) -> None:
+    def apply_overlay(self, read: Overlaid) -> None:
         """Note what the overlay holds; of two stores of one name that of the settings counts."""
         base = {each.name for each in self._base()}
         self.shadowed = tuple(each for each in read.specs if each.name in base)
         self.managed = tuple(each for each in read.specs if each.name not in base)
         self.faults = read.trouble
 
-    def specs(self) -> tuple[StoreSpec, ...]:
+    def list_specs(self) -> tuple[StoreSpec, ...]:
         """Return every store but what is kept here: the settings' first, in their order."""
         base = [replace(each, **self._tuned.get(each.name, {})) for each in self._base()]
         return (*base, *self.managed)
 
-    def spec(self, name: str) -> StoreSpec:
+    def find_spec(self, name: str) -> StoreSpec:
         """Return a store, what is kept here among them; raises `NotFound`."""
-        for each in (*self._local(), *self.specs()):
+        for each in (*self._local(), *self.list_specs()):
             if each.name == name:
                 return each
-        known = ", ".join(each.name for each in self.specs()) or "none yet"
+        known = ", ".join(each.name for each in self.list_specs()) or "none yet"
         raise NotFound(f"no store named {name[:64]!r}; there are: {known} (cortex stores list)")
 
-    def fan(self, local: Sequence[RecallStore]) -> Fan:
+    def make_fan(self, local: Sequence[RecallStore]) -> Fan:
         """Return what a question asks: what is kept here, then what can be asked, in order."""
         here = [Member(each, self._local_weight(each.name)) for each in local]
         there = [
             Member(self.bound[each.name].store, each.weight, each.floor)
-            for each in self.specs()
+            for each in self.list_specs()
             if each.name in self.bound
         ]
         return Fan((*here, *there), self.knobs, tuple(self.unbindable.items()))
 
-    def turn(self, knobs: FederationSettings, tuned: Mapping[str, Mapping[str, Any]]) -> None:
+    def set_knobs(self, knobs: FederationSettings, tuned: Mapping[str, Mapping[str, Any]]) -> None:
         """Let knobs be so, and some stores of the settings (or what is kept here) count so."""
         self._turned = {
             name: value
@@ -145,70 +145,70 @@ class Register:
         for name, how in tuned.items():
             self._tuned[name] = {**self._tuned.get(name, {}), **how}
 
-    def let_go(self, name: str) -> None:
+    def release(self, name: str) -> None:
         """Ask a store no more; its connections are closed once no question uses it."""
         if (gone := self.bound.pop(name, None)) is not None:
             self.leaving.append(gone)
 
     def forget(self, name: str) -> None:
         """Know nothing of a store any more."""
-        self.let_go(name)
+        self.release(name)
         for known in (self.unbindable, self.health, self._tuned):
             known.pop(name, None)
 
-    def note(self, outcomes: Iterable[AskOutcome], *, at: int) -> list[tuple[str, bool]]:
+    def note_outcomes(self, outcomes: Iterable[AskOutcome], *, at: int) -> list[tuple[str, bool]]:
         """Take down how some asks ended by that time (UTC microseconds).
 
         Return the stores that are down, or up again (True).
         """
         flips = []
-        known = {*self.local, *(each.name for each in self.specs())}
+        known = {*self.local, *(each.name for each in self.list_specs())}
         for each in outcomes:
             if each.store not in known:
                 continue  # it was removed while it was asked
             before = self.health.get(each.store, StoreHealth(each.store))
-            self.health[each.store] = before.after(each.seconds, each.reason, at=at)
+            self.health[each.store] = before.note_ask(each.seconds, each.reason, at=at)
             if bool(before.reason) != bool(each.reason):
                 flips.append((each.store, not each.reason))
         return flips
 
-    def standings(self) -> list[StoreHealth]:
+    def list_health(self) -> list[StoreHealth]:
         """Return how each store has been doing, one that was never asked among them, in order."""
-        names = [*self.local, *(each.name for each in self.specs())]
+        names = [*self.local, *(each.name for each in self.list_specs())]
         return [self.health.get(name, StoreHealth(name)) for name in names]
 
-    def rows(self) -> list[dict[str, Any]]:
+    def list_rows(self) -> list[dict[str, Any]]:
         """Return every store as clients get it."""
-        return [self.row(each) for each in (*self._local(), *self.specs())]
+        return [self.format_row(each) for each in (*self._local(), *self.list_specs())]
 
-    def row(self, spec: StoreSpec) -> dict[str, Any]:
+    def format_row(self, spec: StoreSpec) -> dict[str, Any]:
         """Return one store as clients get it."""
         status = "active" if spec.enabled else "disabled"
         if spec.enabled and spec.type != LOCAL and spec.name not in self.bound:
             status = f"skipped: {self.unbindable.get(spec.name, 'it is being set up')}"
         return schema.format_store(spec, status)
 
-    def waiting(self) -> bool:
+    def needs_binding(self) -> bool:
         """Return whether what is set up is not what is described: the file was edited."""
-        wanted = {each.name: each for each in self.specs() if each.enabled}
+        wanted = {each.name: each for each in self.list_specs() if each.enabled}
         tried = self.bound.keys() | self.unbindable.keys()
         return not tried >= wanted.keys() or any(
             name not in wanted or not bound.serves(wanted[name])
             for name, bound in self.bound.items()
         )
 
-    def active(self) -> list[str]:
+    def list_active(self) -> list[str]:
         """Return the names of what a question asks."""
-        return [*self.local, *(each.name for each in self.specs() if each.name in self.bound)]
+        return [*self.local, *(each.name for each in self.list_specs() if each.name in self.bound)]
 
-    def turned(self) -> dict[str, dict[str, Any]]:
+    def list_turned(self) -> dict[str, dict[str, Any]]:
         """Return what is set otherwise than the settings have it."""
         return {
             name: {"live": value, "settings": getattr(self.settings, name)}
             for name, value in self._turned.items()
         }
 
-    def tuned(self) -> dict[str, dict[str, Any]]:
+    def list_tuned(self) -> dict[str, dict[str, Any]]:
         """Return what stores that the overlay does not keep count otherwise than was set."""
         base = {each.name: each for each in self._base()}
         base |= {name: StoreSpec(name, LOCAL, "") for name in self.local}
@@ -276,7 +276,7 @@ class Overlay:
         except (OSError, ValueError) as error:
             return self._unsound(getattr(error, "strerror", None) or str(error))
         try:
-            entries = json.loads(text, parse_constant=not_json, parse_float=finite)
+            entries = json.loads(text, parse_constant=refuse_constant, parse_float=require_finite)
         except (ValueError, RecursionError) as error:
             why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
             return self._unsound(f"it is no JSON ({why[:200]})")

@@ -16,11 +16,11 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-from cortex_actors.endpoint.replies import in_time
+from cortex_actors.endpoint.replies import limit_time
 from cortex_actors.errors import CortexError, StoreDown
-from cortex_actors.federation.answers import OutgoingQuestion, clean_hits, fields, text
+from cortex_actors.federation.answers import OutgoingQuestion, clean_hits, read_text, require_object
 from cortex_actors.federation.store import Answer, ByTopic, Outward, Question, StoreSpec
-from cortex_actors.text.hazards import visible
+from cortex_actors.text.hazards import show_hidden
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -60,10 +60,10 @@ class HttpAdapter:
         self.name = spec.name
         self.line = line
 
-    async def introduced(self, seconds: float, *, shape: str) -> tuple[str, Mapping[str, Any]]:
+    async def introduce(self, seconds: float, *, shape: str) -> tuple[str, Mapping[str, Any]]:
         """Return what a program calls itself on its first page, and what else it says there."""
-        said = fields(await self.line.get("/", seconds=seconds), shape=shape)
-        return text(said.get("service")), said
+        said = require_object(await self.line.get("/", seconds=seconds), shape=shape)
+        return read_text(said.get("service")), said
 
     async def close(self) -> None:
         """Close the connection."""
@@ -74,7 +74,7 @@ class HttpAdapter:
 class TopicAdapter(Protocol):
     """An adapter whose stores can be asked by topic."""
 
-    async def by_topic(self, asked: ByTopic) -> Answer:
+    async def find_by_topic(self, asked: ByTopic) -> Answer:
         """Return what is filed under any of some topics, but for what is known already."""
 
 
@@ -104,7 +104,7 @@ class RemoteStore:
         self.guard = guard
         self._adapter = adapter
 
-    def unmet(self, question: Question) -> str:
+    def explain_unmet(self, question: Question) -> str:
         """Return why a question cannot be put to it: a condition, a secret, or too many failures.
 
         Nothing is sent to find out.
@@ -113,7 +113,7 @@ class RemoteStore:
             return f"it cannot narrow its answer by {', '.join(strange)}"
         if question.outward is None:
             return question.why_not or "the question may not leave this machine"
-        return self.guard.refusal()
+        return self.guard.explain_refusal()
 
     async def recall(self, question: Question, *, limit: int, seconds: float) -> Answer:
         """Return its hits in its own order, marked as another's; only `question.outward` is sent.
@@ -130,9 +130,9 @@ class RemoteStore:
             ),
         )
         hits = clean_hits(answer.hits, store=self.name, limit=wanted)
-        return Answer(hits, tuple(visible(each[:_TOLD]) for each in answer.skipped))
+        return Answer(hits, tuple(show_hidden(each[:_TOLD]) for each in answer.skipped))
 
-    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
+    async def find_by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Return what it has filed under any of some topics; raises as `recall` does.
 
         What the topics are made of is the asker's care: they are sent as they are.
@@ -144,7 +144,7 @@ class RemoteStore:
         wanted = min(max(asked.limit, 1), self.most)
         answer = await self._within(
             asked.seconds,
-            lambda left: adapter.by_topic(replace(asked, limit=wanted, seconds=left)),
+            lambda left: adapter.find_by_topic(replace(asked, limit=wanted, seconds=left)),
         )
         return Answer(clean_hits(answer.hits, store=self.name, limit=wanted))
 
@@ -164,7 +164,7 @@ class RemoteStore:
     async def _asked(self, seconds: float, ask: Callable[[], Awaitable[T]], *, told: float) -> T:
         """Return what an adapter returns in time; an unexpected error is the store's failure."""
         try:
-            async with in_time(seconds, told=told):
+            async with limit_time(seconds, told=told):
                 return await ask()
         except CortexError:
             raise

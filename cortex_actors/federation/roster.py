@@ -102,7 +102,7 @@ class Roster(AsyncioActor):
         """Say what is about to be said, and close every connection."""
         register = self._changes.register
         for name in tuple(register.bound):
-            register.let_go(name)
+            register.release(name)
         leaving, register.leaving = register.leaving, []
         try:
             async with asyncio.timeout(LAST):
@@ -112,7 +112,7 @@ class Roster(AsyncioActor):
         except TimeoutError:
             log.warning("not everything about stores was said and closed at the end")
 
-    async def fan(self) -> Fan:
+    async def get_fan(self) -> Fan:
         """Return everything one question needs; the first one waits until the stores are set up."""
         await self._ready.wait()
         if self._again_at is not None and self._clock.monotonic() >= self._again_at:
@@ -120,32 +120,32 @@ class Roster(AsyncioActor):
             self.spawn(self._bring(), name="set up stores again")
         return self._fan
 
-    def noted(self, outcomes: Sequence[AskOutcome]) -> None:
+    def note_outcomes(self, outcomes: Sequence[AskOutcome]) -> None:
         """Take down how some asks ended; what changed is said beside it, in order."""
-        for name, is_up in self._changes.register.note(outcomes, at=self._clock.now()):
+        for name, is_up in self._changes.register.note_outcomes(outcomes, at=self._clock.now()):
             topic = STORE_UP if is_up else STORE_DOWN
             self.spawn(self._say(topic, (name,)), name=f"say {topic}")
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return in short how the stores are."""
         register = self._changes.register
-        active = register.active()
+        active = register.list_active()
         return {
             "active": active,
             "local": list(register.local),
-            "total": len(register.rows()),
+            "total": len(register.list_rows()),
             "down": [
-                each.name for each in register.standings() if each.reason and each.name in active
+                each.name for each in register.list_health() if each.reason and each.name in active
             ],
             "skipped": dict(register.unbindable),
             "trouble": list(register.faults),
         }
 
-    def told(self) -> dict[str, Any]:
+    def list_health(self) -> dict[str, Any]:
         """Return how each store has been doing."""
-        return {"stores": [each.told() for each in self._changes.register.standings()]}
+        return {"stores": [each.as_answer() for each in self._changes.register.list_health()]}
 
-    def knobs(self) -> dict[str, Any]:
+    def list_knobs(self) -> dict[str, Any]:
         """Return what may be turned: as it is, as the settings have it, and by default."""
         register, default = self._changes.register, FederationSettings()
         live, settings = register.knobs, register.settings
@@ -163,19 +163,19 @@ class Roster(AsyncioActor):
         }
 
     @deferred
-    async def listed(self) -> dict[str, Any]:
+    async def list_stores(self) -> dict[str, Any]:
         """Return every store and what may be turned; a file in trouble is looked at again."""
         await self._ready.wait()
         register = self._changes.register
         if register.trouble:
             await self._bring()
         return {
-            "stores": register.rows(),
-            "active": register.active(),
+            "stores": register.list_rows(),
+            "active": register.list_active(),
             "types": sorted(self._changes.binder.kinds),
             "knobs": {name: getattr(register.knobs, name) for name in schema.KNOBS},
-            "turned": register.turned(),
-            "tuned": register.tuned(),
+            "turned": register.list_turned(),
+            "tuned": register.list_tuned(),
             "supported_knobs": list(schema.KNOBS),
             "trouble": list(register.trouble),
         }
@@ -190,23 +190,25 @@ class Roster(AsyncioActor):
         async with self._turn:
             try:
                 done = await work(self._changes)
-                if self._changes.register.waiting():  # the file was edited by hand
-                    await self._changes.bring()
+                if self._changes.register.needs_binding():  # the file was edited by hand
+                    await self._changes.bind_enabled()
             finally:
                 self._swap()
         for topic, names in ((STORE_ADDED, done.added), (STORE_REMOVED, done.removed)):
             if names:
                 await self._say(topic, names)
-        return {**done.answer, "active": self._changes.register.active()}
+        return {**done.answer, "active": self._changes.register.list_active()}
 
     @deferred
     async def ping(self, name: str | None) -> dict[str, Any]:
         """Ask a store, or all that are enabled, whether it is there; raises `NotFound`."""
         await self._ready.wait()
         register = self._changes.register
-        some = [register.spec(each) for each in ((name,) if name is not None else register.local)]
+        some = [
+            register.find_spec(each) for each in ((name,) if name is not None else register.local)
+        ]
         if name is None:
-            some += [each for each in register.specs() if each.enabled]
+            some += [each for each in register.list_specs() if each.enabled]
         found = await asyncio.gather(*(self._pinged_one(each) for each in some))
         if register.unbindable.keys() & {each["name"] for each in found if each["ok"]}:
             await self._bring()
@@ -236,7 +238,7 @@ class Roster(AsyncioActor):
         """Set up all that is enabled, as the file and the register have it now."""
         async with self._turn:
             await self._changes.read()
-            later = await self._changes.bring()
+            later = await self._changes.bind_enabled()
             self._again_at = self._clock.monotonic() + AGAIN if later else None
             self._swap()
         self._ready.set()
@@ -244,7 +246,7 @@ class Roster(AsyncioActor):
     def _swap(self) -> None:
         """Let the next question see what the register knows now."""
         register = self._changes.register
-        self._fan = register.fan(self._local(register.knobs.local))
+        self._fan = register.make_fan(self._local(register.knobs.local))
         if register.leaving and self._sweeping is None:
             self._sweeping = self.spawn(self._swept(), name="close stores")
 

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 
 from cortex_actors.errors import BadInput, StoreUnusable
 from cortex_actors.federation.store import Auth, StoreSpec
-from cortex_actors.rules.ranking.fusion import mode_of
+from cortex_actors.rules.ranking.fusion import read_mode
 from cortex_actors.sections import FederationSettings, StoreSettings
 
 #: What of a store is written and shown as it is.
@@ -70,7 +70,7 @@ def read(entry: object) -> StoreSpec:
     try:
         return make_spec(StoreSettings.model_validate(entry, strict=True), managed=True)
     except ValueError as error:
-        raise BadInput(problem(error)) from None
+        raise BadInput(explain_problem(error)) from None
 
 
 def check_spec(spec: StoreSpec) -> StoreSpec:
@@ -123,12 +123,12 @@ def change_knobs(knobs: FederationSettings, changes: Mapping[str, Any]) -> Feder
         message = f"cannot configure {strange[0][:64]!r}: what may be turned is {', '.join(KNOBS)}"
         raise BadInput(message)
     if isinstance(wanted := changes.get("fusion_mode"), str):
-        mode_of(wanted)
+        read_mode(wanted)
     whole = {name: getattr(knobs, name) for name in KNOBS} | dict(changes)
     try:
         return FederationSettings.model_validate(whole, strict=True)
     except ValueError as error:
-        raise BadInput(f"cannot configure the federation: {problem(error)}") from None
+        raise BadInput(f"cannot configure the federation: {explain_problem(error)}") from None
 
 
 def check_weights(name: str, how: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,11 +136,11 @@ def check_weights(name: str, how: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found = StoreSettings.model_validate({"name": "x", "type": "x", **how}, strict=True)
     except ValueError as error:
-        raise BadInput(f"cannot tune {name}: {problem(error)}") from None
+        raise BadInput(f"cannot tune {name}: {explain_problem(error)}") from None
     return {each: getattr(found, each) for each in how}
 
 
-def problem(error: ValueError) -> str:
+def explain_problem(error: ValueError) -> str:
     """Return what a section's check found first, in a few words and without what was given.
 
     The check is pydantic's, and so is its error.
@@ -240,7 +240,7 @@ class StoreOptions(BaseModel):
     model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
 
     @classmethod
-    def of(cls, spec: StoreSpec) -> Self:
+    def from_fields(cls, spec: StoreSpec) -> Self:
         """Return the options of a description; null is what is not given.
 
         Raises `StoreUnusable` for a name that is none and a value that means nothing, without the

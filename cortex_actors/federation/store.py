@@ -151,7 +151,7 @@ class RecallStore(Protocol):
     #: Whether it can be asked by topic, being of the kind that it is.
     has_topics: bool
 
-    def unmet(self, question: Question) -> str:
+    def explain_unmet(self, question: Question) -> str:
         """Return why a question cannot be put to it; empty when it can.
 
         A store that cannot narrow its answer as asked is not asked at all: hits that should have
@@ -164,7 +164,7 @@ class RecallStore(Protocol):
         `seconds` is how long it may take; a store that has no limit of its own is given up then.
         """
 
-    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
+    async def find_by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Return what is filed under any of some topics, but for what is known already.
 
         `exclude_ids` are ids of its own; `question` says through whose eyes it is looked at.
@@ -313,7 +313,7 @@ class StoreHealth:
             return StoreStanding.DEGRADED
         return StoreStanding.UNHEALTHY
 
-    def after(self, seconds: float, reason: str, *, at: int | None = None) -> StoreHealth:
+    def note_ask(self, seconds: float, reason: str, *, at: int | None = None) -> StoreHealth:
         """Return its health after an ask at that time; `reason` is empty when it was answered.
 
         The times are those of answers: how long a store did not answer is our own patience.
@@ -337,7 +337,7 @@ class StoreHealth:
             answered_at=at,
         )
 
-    def told(self) -> dict[str, Any]:
+    def as_answer(self) -> dict[str, Any]:
         """Return it as clients get it; times in milliseconds."""
         return {
             "name": self.name,

@@ -163,7 +163,7 @@ def find_program() -> tuple[str, ...]:
 
 def find_default_home() -> Path:
     """Return the home of a program that no variable reaches, as of one started from a menu."""
-    return Home.of(None, {}).root
+    return Home.find(None, {}).root
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,16 +175,16 @@ class Wiring:
     program: tuple[str, ...] = field(default_factory=find_program)
 
     @classmethod
-    def of(cls, agent: str, home: Home) -> Wiring:
+    def from_home(cls, agent: str, home: Home) -> Wiring:
         """Return what is run for a home, which is named unless it is the default."""
         return cls(agent, "" if home.root == find_default_home() else str(home.root))
 
-    def server(self) -> dict[str, Any]:
+    def describe_server(self) -> dict[str, Any]:
         """Return program and arguments of the MCP server."""
         first, *rest = self._words("mcp")
         return {"command": first, "args": rest}
 
-    def hook(self, verb: str) -> str:
+    def describe_hook(self, verb: str) -> str:
         """Return the line that a shell runs for an event."""
         return shlex.join(self._words("hook", verb))
 
@@ -212,7 +212,7 @@ class ClientEntry:
         names = {os.path.basename(each) for each in self.program}
         return len(self.program) < len(self.words) and bool(names & {NAME, "cortex_actors"})
 
-    def named(self, option: str) -> str:
+    def find_option(self, option: str) -> str:
         """Return the value of an option; "" where it is not given."""
         at = self.words.index(option) + 1 if option in self.words else len(self.words)
         return self.words[at] if at < len(self.words) else ""
@@ -267,7 +267,7 @@ def add_server(client: McpClient, text: str, *, wiring: Wiring, path: str) -> st
             f"{path} has a server {NAME!r} that is not this program ({runs}); nothing was "
             "written: rename or remove it, then try again"
         )
-    wanted = {**client.shape, **wiring.server()}
+    wanted = {**client.shape, **wiring.describe_server()}
     if path.endswith(".toml"):
         made = _put_table(text, client.servers.way, wanted=wanted)
         return _unchanged(text, made, way=client.servers.way)
@@ -289,14 +289,14 @@ def remove_server(client: McpClient, text: str, *, path: str) -> str:
 def find_hooks(text: str, *, path: str) -> dict[tuple[str, int, int], ClientEntry]:
     """Return our handlers by event, group and number. Raises `BadInput` for a broken file."""
     found = _handlers(_data(text, path))
-    return {at: each for at, each in found if each.is_ours and each.named("hook") in VERBS}
+    return {at: each for at, each in found if each.is_ours and each.find_option("hook") in VERBS}
 
 
 def add_hooks(client: McpClient, text: str, *, wiring: Wiring, path: str) -> str:
     """Return the text with each hook of ours once; those of others stay. Raises `BadInput`."""
     for event, (verb, seconds) in client.events.items():
         ours = [p for p, e in find_hooks(text, path=path).items() if p[0] == event]
-        handler = {"type": "command", "command": wiring.hook(verb), "timeout": seconds}
+        handler = {"type": "command", "command": wiring.describe_hook(verb), "timeout": seconds}
         for place in reversed(ours[1:]):
             text = _without_handler(text, place, path=path)
         if not ours:
@@ -343,7 +343,7 @@ def remove_plugin(text: str, *, path: str) -> str:
 
 def make_snippet(name: str, wiring: Wiring) -> str:
     """Return what a person puts into the configuration of another client."""
-    entry: dict[str, Any] = wiring.server()
+    entry: dict[str, Any] = wiring.describe_server()
     if name == "opencode":
         words = [entry["command"], *entry["args"]]
         entry = {"type": "local", "command": words, "enabled": True}

@@ -26,9 +26,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from cortex_actors import errors
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import hash_file
 from cortex_actors.files.ignores import find_kind, is_silent, read_mounts
-from cortex_actors.files.repository import git_folder
+from cortex_actors.files.repository import find_git_folder
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Mapping
@@ -51,30 +51,30 @@ def admit(path: str, found: os.stat_result) -> None:
     """
     kind = stat.S_IFMT(found.st_mode)
     if stat.S_ISLNK(found.st_mode):
-        raise errors.SymbolicLink.of(path, part="it")
+        raise errors.SymbolicLink.from_file(path, part="it")
     if stat.S_ISFIFO(found.st_mode):
-        raise errors.NamedPipe.of(path)
+        raise errors.NamedPipe.from_file(path)
     if stat.S_ISCHR(found.st_mode) or stat.S_ISBLK(found.st_mode):
-        raise errors.Device.of(path)
+        raise errors.Device.from_file(path)
     if not stat.S_ISREG(found.st_mode):
-        raise errors.NotAFile.of(path, kind=_KINDS.get(kind, "something else"))
+        raise errors.NotAFile.from_file(path, kind=_KINDS.get(kind, "something else"))
     if found.st_nlink != 1:
-        raise errors.HardLink.of(path, names=found.st_nlink)
+        raise errors.HardLink.from_file(path, names=found.st_nlink)
     if found.st_uid != os.geteuid():
-        raise errors.ForeignOwner.of(path, owner=found.st_uid, user=os.geteuid())
+        raise errors.ForeignOwner.from_file(path, owner=found.st_uid, user=os.geteuid())
     if not found.st_mode & stat.S_IWUSR:
-        raise errors.ReadOnlyFile.of(path, mode=stat.S_IMODE(found.st_mode))
+        raise errors.ReadOnlyFile.from_file(path, mode=stat.S_IMODE(found.st_mode))
     if found.st_size > LARGEST:
-        raise errors.Oversized.of(path, size=found.st_size, limit=LARGEST)
+        raise errors.Oversized.from_file(path, size=found.st_size, limit=LARGEST)
 
 
 def admit_disk(path: str, known: Mapping[str, str] | None = None) -> None:
     """Return if no other machine writes to a file's disk unseen; else raise. Reads the mounts."""
     kind = find_kind(os.path.dirname(path), read_mounts() if known is None else known)
     if kind.startswith("fuse") and is_silent(kind):
-        raise errors.OnFuse.of(path, kind=kind)
+        raise errors.OnFuse.from_file(path, kind=kind)
     if is_silent(kind):
-        raise errors.OnNetwork.of(path, kind=kind)
+        raise errors.OnNetwork.from_file(path, kind=kind)
 
 
 #: A folder that is only gone through; Linux asks no right to list it for that.
@@ -105,7 +105,7 @@ class FileSeen:
     @property
     def sha256(self) -> str:
         """The hash of its bytes."""
-        return file_hash(self.data)
+        return hash_file(self.data)
 
     def is_as(self, other: FileSeen | None) -> bool:
         """Tell whether nothing was done to it between two looks."""
@@ -156,7 +156,7 @@ class Place:
             data = file.read(LARGEST + 1)
             found = os.fstat(opened)
         if len(data) > LARGEST:
-            raise errors.Oversized.of(self.path, size=len(data), limit=LARGEST)
+            raise errors.Oversized.from_file(self.path, size=len(data), limit=LARGEST)
         return FileSeen(data, found)
 
     def look_whether_used(self) -> FileSeen | None:
@@ -178,7 +178,7 @@ class Place:
             if not stat.S_ISREG(found.st_mode) or found.st_size > 2 * LARGEST:
                 return f"{found.st_mode}:{found.st_dev}:{found.st_ino}"
             with os.fdopen(os.open(name, _READ, dir_fd=self.folder), "rb") as file:
-                return file_hash(file.read(2 * LARGEST))
+                return hash_file(file.read(2 * LARGEST))
         except FileNotFoundError:
             return ""
 
@@ -202,7 +202,7 @@ class Place:
         with contextlib.suppress(OSError):
             opened = self.open(name)
             try:
-                return in_use(opened)
+                return is_in_use(opened)
             finally:
                 os.close(opened)
         return False
@@ -242,15 +242,15 @@ class Place:
         try:
             again = _opened(self.path, _parts(self.root, self.path))
         except (errors.SymbolicLink, errors.FolderMissing):
-            raise errors.FolderMoved.of(self.path) from None
+            raise errors.FolderMoved.from_file(self.path) from None
         try:
             if not os.path.samestat(os.fstat(again), os.fstat(self.folder)):
-                raise errors.FolderMoved.of(self.path)
+                raise errors.FolderMoved.from_file(self.path)
         finally:
             os.close(again)
 
 
-def in_use(opened: int) -> bool:
+def is_in_use(opened: int) -> bool:
     """Tell whether an open file is open for writing elsewhere; False where that is not known.
 
     Linux gives a lease on a file only if it is not. It is given back at once: a program that opens
@@ -273,11 +273,11 @@ def _parts(root: str, path: str) -> list[str]:
     parts = _split(path)
     below = parts[len(_split(root)) :]
     if not os.path.isabs(path) or not below or parts[: -len(below)] != _split(root):
-        raise errors.OutsideRoot.of(path, root=root)
+        raise errors.OutsideRoot.from_file(path, root=root)
     if {os.pardir, os.curdir} & set(parts) or "\0" in path or path.endswith("/"):
-        raise errors.OutsideRoot.of(path, root=root)
+        raise errors.OutsideRoot.from_file(path, root=root)
     if any(part.lower() == ".git" for part in parts):
-        raise errors.InsideGit.of(path)
+        raise errors.InsideGit.from_file(path)
     return parts[:-1]
 
 
@@ -310,9 +310,9 @@ def _astray(path: str, folder: str, at: int, error: OSError) -> Exception:
     with contextlib.suppress(OSError):
         found = os.stat(name, dir_fd=at, follow_symlinks=False)
         if stat.S_ISLNK(found.st_mode):
-            return errors.SymbolicLink.of(path, part=folder)
+            return errors.SymbolicLink.from_file(path, part=folder)
     if error.errno in {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG}:
-        return errors.FolderMissing.of(path, folder=folder)
+        return errors.FolderMissing.from_file(path, folder=folder)
     return translate_error(path, error)
 
 
@@ -346,12 +346,12 @@ def require_undisturbed(place: Place) -> None:
     for mark in _MARKS:
         name = mark.format(name=place.name)
         if place.holds(name):
-            raise errors.OpenInEditor.of(place.path, mark=name)
+            raise errors.OpenInEditor.from_file(place.path, mark=name)
     trees = (each / ".git" for each in Path(place.path).parents)
     tree = next((each for each in trees if os.path.lexists(each)), None)
-    state = tree and git_folder(tree)
+    state = tree and find_git_folder(tree)
     if state and os.path.lexists(state / "index.lock"):
-        raise errors.GitAtWork.of(place.path, root=place.root)
+        raise errors.GitAtWork.from_file(place.path, root=place.root)
 
 
 async def wait_until_settled(
@@ -375,7 +375,7 @@ async def wait_until_settled(
         found = await look()
         if found is None and before is None:
             if not create:
-                raise errors.Missing.of(path)
+                raise errors.Missing.from_file(path)
             return None
         rests = found is not None and found.is_as(before) and not found.in_use
         # A file that has shrunk to less than this share of what was known may be half saved.
@@ -385,8 +385,8 @@ async def wait_until_settled(
         before = found
         if clock.monotonic() >= until:
             if rests and found is not None:
-                raise errors.LooksTorn.of(path, size=len(found.data), known=known)
-            raise errors.BeingSaved.of(path, seconds=pace.limit)
+                raise errors.LooksTorn.from_file(path, size=len(found.data), known=known)
+            raise errors.BeingSaved.from_file(path, seconds=pace.limit)
 
 
 #: The system, or the file's owner, says no.
@@ -396,11 +396,11 @@ _FORBIDDEN = frozenset({errno.EPERM, errno.EACCES})
 def translate_error(path: str, error: OSError) -> Exception:
     """Return the error that tells of an error of the system."""
     if error.errno == errno.ELOOP:
-        return errors.SymbolicLink.of(path, part="it")
+        return errors.SymbolicLink.from_file(path, part="it")
     if error.errno == errno.EROFS:
-        return errors.ReadOnlyDisk.of(path)
+        return errors.ReadOnlyDisk.from_file(path)
     if error.errno in _FORBIDDEN:
-        return errors.ImmutableFile.of(path, error=error.strerror)
+        return errors.ImmutableFile.from_file(path, error=error.strerror)
     # The disk has no room, or the user no quota.
     if error.errno in {errno.ENOSPC, errno.EDQUOT}:
         return errors.WriteFailed(f"cannot write {path}: {error.strerror}; make room on its disk")

@@ -45,7 +45,7 @@ _SCP = re.compile(r"(?:[^/@]+@)?([^/:@]{2,}):(?!//)(.*)", re.DOTALL)
 _INITIAL = re.compile(r"0{40,64} ([0-9a-f]{40,64}) [^\t\n]*\tcommit \(initial\)")
 
 
-def origin(root: str) -> str | None:
+def find_origin(root: str) -> str | None:
     """Return which repository a folder belongs to; None where git knows nothing of it. Blocks.
 
     The text is an address without scheme, user and port (`github.com/acme/atlas`), `commit:` and a
@@ -75,7 +75,7 @@ def is_weak(found: str | None) -> bool:
     return found is None or found.startswith(PLACE)
 
 
-def address(url: str) -> str | None:
+def parse_address(url: str) -> str | None:
     """Return a remote's address without what depends on the way there; None for a path here."""
     if (whole := _URL.fullmatch(url)) is not None:
         scheme, host, path = whole[1].lower(), whole[2], whole[3] or ""
@@ -87,7 +87,7 @@ def address(url: str) -> str | None:
 def _of(shared: Path, steps: int) -> str:
     """Return the origin of a repository whose own folder that is."""
     if (url := _remote(shared)) is not None:
-        if (found := address(url)) is not None:
+        if (found := parse_address(url)) is not None:
             return found
         if steps and (clone := _clone(url, shared)) is not None:
             return _of(clone, steps - 1)
@@ -95,7 +95,7 @@ def _of(shared: Path, steps: int) -> str:
     return COMMIT + first[1] if first is not None else f"{PLACE}{shared}"
 
 
-def git_folder(path: Path) -> Path | None:
+def find_git_folder(path: Path) -> Path | None:
     """Return where git keeps a working tree's own state, by what `.git` is; None without one."""
     if path.is_dir():
         return path
@@ -107,7 +107,7 @@ def git_folder(path: Path) -> Path | None:
 
 def _shared(path: Path) -> Path | None:
     """Return the folder that all working trees of a repository share, by what `.git` is in one."""
-    folder = git_folder(path)
+    folder = find_git_folder(path)
     if folder is None:
         return None
     common = _text(folder / "commondir").strip()

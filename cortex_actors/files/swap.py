@@ -32,7 +32,7 @@ from functools import cache
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import hash_file
 from cortex_actors.errors import CortexError, NoExchange, NotWritten, Unkept
 from cortex_actors.files.place import Place, translate_error
 from cortex_actors.render.fence import hash_human_part
@@ -95,7 +95,7 @@ class WriteEntry:
     @property
     def before_sha256(self) -> str | None:
         """The hash of what was there."""
-        return None if self.before is None else file_hash(self.before)
+        return None if self.before is None else hash_file(self.before)
 
 
 class WriteJournal(Protocol):
@@ -121,10 +121,10 @@ class WriteJournal(Protocol):
     async def clear(self, seq: int) -> None:
         """Say that nothing of a write lies in the folder any more."""
 
-    async def unfinished(self, path: str | None = None) -> Sequence[WriteEntry]:
+    async def list_unfinished(self, path: str | None = None) -> Sequence[WriteEntry]:
         """Return writes that are pending or have left something in their folder, oldest first."""
 
-    async def last(self, path: str) -> WriteEntry | None:
+    async def find_last(self, path: str) -> WriteEntry | None:
         """Return the newest write into a file that was not undone; None when there is none."""
 
 
@@ -192,7 +192,7 @@ def carry(source: int, target: int, *, path: str) -> None:
         try:
             os.fchown(target, of.st_uid, of.st_gid)
         except OSError as error:
-            raise Unkept.of(path, name="owner or group", error=error.strerror) from error
+            raise Unkept.from_file(path, name="owner or group", error=error.strerror) from error
     if sys.platform == "darwin":
         # Copy everything beside the bytes, by the system's own call.
         call = ctypes.CDLL(None, use_errno=True).fcopyfile
@@ -200,7 +200,7 @@ def carry(source: int, target: int, *, path: str) -> None:
         # attributes.
         if call(source, target, None, 7) != 0:
             reason = os.strerror(ctypes.get_errno())
-            raise Unkept.of(path, name="access list", error=reason)
+            raise Unkept.from_file(path, name="access list", error=reason)
     else:
         _carry_extended(source, target, path=path)
     # Last: setting an owner takes bits away, and an access list changes them.
@@ -217,7 +217,7 @@ def _carry_extended(source: int, target: int, *, path: str) -> None:
             elif wanted[name] != there.get(name):
                 os.setxattr(target, name, wanted[name])
         except OSError as error:
-            raise Unkept.of(path, name=name, error=error.strerror) from error
+            raise Unkept.from_file(path, name=name, error=error.strerror) from error
 
 
 def _extended(opened: int) -> dict[str, bytes]:
@@ -231,7 +231,7 @@ def _extended(opened: int) -> dict[str, bytes]:
 
 
 @contextlib.contextmanager
-def told(path: str) -> Iterator[None]:
+def translate_errors(path: str) -> Iterator[None]:
     """Raise the error of ours for an `OSError` inside, for the caller of the write."""
     try:
         yield
@@ -282,7 +282,7 @@ class Swap:
         what is returned: a refusal, or `WriteFailed`.
         """
         try:
-            with told(self._entry.path):
+            with translate_errors(self._entry.path):
                 try:
                     # Make the bytes ready, compare, and put them in place.
                     place, entry = self._place, self._entry
@@ -336,7 +336,7 @@ class Swap:
         """Return what lies aside if it is a human's text that the journal does not have."""
         found, before = self._place.read(self._entry.aside), self._entry.before
         known = {self._entry.after_sha256, self._entry.before_sha256}
-        if file_hash(found) in known or (
+        if hash_file(found) in known or (
             before is not None and hash_human_part(found) == hash_human_part(before)
         ):
             return None
@@ -370,7 +370,7 @@ class Swap:
             exchange(place.folder, entry.aside, place.name)
         except OSError as error:
             if error.errno in UNABLE:
-                raise NoExchange.of(entry.path, error=error.strerror) from error
+                raise NoExchange.from_file(entry.path, error=error.strerror) from error
             raise
         self._touched = True
         # In this order: a program that closed it in between has changed it. What is still open goes

@@ -41,10 +41,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors import errors
-from cortex_actors.clock import Clock, ulid
-from cortex_actors.domain.project import file_hash
+from cortex_actors.clock import Clock, make_ulid
+from cortex_actors.domain.project import hash_file
 from cortex_actors.files import place as rest
-from cortex_actors.files.place import FileSeen, Pace, Place, admit_disk, in_use
+from cortex_actors.files.place import FileSeen, Pace, Place, admit_disk, is_in_use
 from cortex_actors.files.swap import (
     PART,
     Swap,
@@ -53,7 +53,7 @@ from cortex_actors.files.swap import (
     WriteJournal,
     WriteState,
     insist,
-    told,
+    translate_errors,
 )
 from cortex_actors.render.fence import find, hash_human_part, remove, restore
 
@@ -69,12 +69,12 @@ def make_older(data: bytes, undone: WriteEntry) -> bytes | None:
     None for a file that is to be taken away, because it was made by that write. Raises
     `EditedSection`, and as `fence.find`.
     """
-    if file_hash(data) == undone.after_sha256:
+    if hash_file(data) == undone.after_sha256:
         return undone.before
     fence = find(data, path=undone.path)
     if fence is not None and not fence.intact:
         # What was changed there since would go with the section.
-        raise errors.EditedSection.of(undone.path)
+        raise errors.EditedSection.from_file(undone.path)
     if undone.before is None:
         return remove(data, path=undone.path)
     return restore(data, undone.before, path=undone.path)
@@ -135,11 +135,11 @@ class DisplacedFile:
     def look(self) -> bytes | None:
         """Return what was written into it since the last look; None if nothing was. Blocks."""
         # In this order: who has closed it in between has changed it.
-        self.in_use = in_use(self._opened)
+        self.in_use = is_in_use(self._opened)
         data = os.pread(self._opened, os.fstat(self._opened).st_size, 0)
-        if file_hash(data) == self._shown:
+        if hash_file(data) == self._shown:
             return None
-        self._shown = file_hash(data)
+        self._shown = hash_file(data)
         return data
 
 
@@ -148,7 +148,7 @@ def keep_open(entry: WriteEntry, shown: str) -> DisplacedFile | None:
 
     None where nothing lies there. Raises a refusal, or `WriteFailed`, and leaves it there.
     """
-    with told(entry.path), Place.at(entry.root, entry.path) as place:
+    with translate_errors(entry.path), Place.at(entry.root, entry.path) as place:
         try:
             found = DisplacedFile(place.open(entry.aside), shown)
         except FileNotFoundError:
@@ -178,7 +178,7 @@ async def wait_for_late_write(
             return None
 
 
-def mended(place: Place, entry: WriteEntry) -> Swapped:
+def mend_write(place: Place, entry: WriteEntry) -> Swapped:
     """Return the state of a write, after the folder has been put in order."""
     place.unlink(entry.aside + PART)
     target, aside = place.peek(place.name), place.peek(entry.aside)
@@ -309,7 +309,7 @@ class FileWriter:
                 changed = before != after
                 if not changed or await self._put(target, base, after):
                     return WriteResult(before, after, changed=changed)
-            raise errors.KeepsChanging.of(target.path, tries=TRIES)
+            raise errors.KeepsChanging.from_file(target.path, tries=TRIES)
 
     async def undo(self, target: WriteTarget) -> WriteResult:
         """Take the newest write into a file back that is not undone; later text of a human stays.
@@ -319,15 +319,15 @@ class FileWriter:
         """
         async with self._alone(target.path):
             for _ in range(TRIES):
-                undone = await self.journal.last(target.path)
+                undone = await self.journal.find_last(target.path)
                 if undone is None:
-                    raise errors.NothingToUndo.of(target.path)
+                    raise errors.NothingToUndo.from_file(target.path)
                 base = await self._settled(target)
                 before = None if base is None else base.data
                 after = await self.threads.run(make_older, before or b"", undone)
                 if await self._put(target, base, after, undone=undone.seq):
                     return WriteResult(before, after, changed=True)
-            raise errors.KeepsChanging.of(target.path, tries=TRIES)
+            raise errors.KeepsChanging.from_file(target.path, tries=TRIES)
 
     async def recover(self) -> list[WriteEntry]:
         """Finish or take back what an earlier life began; return those writes with their states.
@@ -341,7 +341,7 @@ class FileWriter:
             async with self._alone(entry.path, mend=False):
                 return await self._mend(entry)
 
-        for entry in await insist(self.journal.unfinished, self.clock):
+        for entry in await insist(self.journal.list_unfinished, self.clock):
             try:
                 found.append(await insist(partial(recover, entry), self.clock))
             except errors.NotWritten as error:
@@ -354,7 +354,7 @@ class FileWriter:
         self._in_hand[path] += 1
         try:
             async with self._locks[path]:
-                for entry in await self.journal.unfinished(path) if mend else ():
+                for entry in await self.journal.list_unfinished(path) if mend else ():
                     if entry.state is WriteState.PENDING:
                         await self._mend(entry)
                 yield
@@ -468,7 +468,7 @@ class FileWriter:
 
         async def mend() -> None:
             async with self._alone(entry.path, mend=False):
-                for each in await self.journal.unfinished(entry.path):
+                for each in await self.journal.list_unfinished(entry.path):
                     if each.aside == entry.aside:
                         await self._mend(each)
 
@@ -481,7 +481,7 @@ class FileWriter:
 def _looked(target: WriteTarget) -> FileSeen | None:
     """Return a file that may be written; None if there is none (on a thread)."""
     try:
-        with told(target.path), Place.at(target.root, target.path) as place:
+        with translate_errors(target.path), Place.at(target.root, target.path) as place:
             admit_disk(target.path)
             rest.require_undisturbed(place)
             return place.look_whether_used()
@@ -493,7 +493,7 @@ def _looked(target: WriteTarget) -> FileSeen | None:
 
 def _there(entry: WriteEntry) -> FileSeen | None:
     """Return the file of a write as it is, even while it is used (on a thread)."""
-    with told(entry.path), Place.at(entry.root, entry.path) as place:
+    with translate_errors(entry.path), Place.at(entry.root, entry.path) as place:
         return place.look()
 
 
@@ -501,7 +501,7 @@ def _entry(
     target: WriteTarget, base: FileSeen | None, after: bytes | None, *, now: int
 ) -> WriteEntry:
     """Return what is to be noted of a write."""
-    token = ulid(now)[-_TOKEN:].lower()
+    token = make_ulid(now)[-_TOKEN:].lower()
     return WriteEntry(
         run_id=target.run_id,
         project_id=target.project_id,
@@ -509,7 +509,7 @@ def _entry(
         path=target.path,
         agent=target.agent,
         before=None if base is None else base.data,
-        after_sha256="" if after is None else file_hash(after),
+        after_sha256="" if after is None else hash_file(after),
         aside=f".{os.path.basename(target.path)}.cortex-{token}",
         began_at=now,
     )
@@ -518,7 +518,10 @@ def _entry(
 def _swapped(target: WriteTarget, entry: WriteEntry, after: bytes | None) -> Swapped:
     """Put new bytes in a file's place (on a thread)."""
     try:
-        with told(target.path), Place.at(target.root, target.path, make=target.create) as place:
+        with (
+            translate_errors(target.path),
+            Place.at(target.root, target.path, make=target.create) as place,
+        ):
             return Swap(place, entry).write(after)
     except errors.CortexError as error:  # the folder is not there any more: nothing was touched
         return Swapped(WriteState.ABANDONED, error=error)
@@ -526,5 +529,5 @@ def _swapped(target: WriteTarget, entry: WriteEntry, after: bytes | None) -> Swa
 
 def _mended(entry: WriteEntry) -> Swapped:
     """Bring what was cut off to its end (on a thread)."""
-    with told(entry.path), Place.at(entry.root, entry.path) as place:
-        return mended(place, entry)
+    with translate_errors(entry.path), Place.at(entry.root, entry.path) as place:
+        return mend_write(place, entry)

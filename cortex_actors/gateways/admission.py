@@ -118,18 +118,18 @@ class Premises:
     service: str = "CortexActors"
 
 
-def caller_of(request: Request) -> Caller:
+def find_caller(request: Request) -> Caller:
     """Return who asks, as the admission found out; raises `KeyError` where it did not."""
     found = request.scope["state"][CALLER]
     assert isinstance(found, Caller)  # noqa: S101 - a fact for mypy
     return found
 
 
-def only_owner(doing: str) -> Callable[[Request], Awaitable[None]]:
+def require_owner(doing: str) -> Callable[[Request], Awaitable[None]]:
     """Return what raises `NotYours` for everybody but the owner; `doing` is what is asked for."""
 
     async def checked(request: Request) -> None:
-        caller = caller_of(request)
+        caller = find_caller(request)
         if not caller.is_owner:
             message = f"cannot {doing} for {caller.by}: show the owner's token (tokens/owner)"
             raise errors.NotYours(message)
@@ -196,9 +196,9 @@ class Admission:
             # The server's own task, which ends with this: the client gets an answer and not a cut.
             await reply.instead(503, "the daemon is stopping; try again once it is back")
         except Exception as error:  # noqa: BLE001 - the last place where a fault can be answered
-            self.visits.fault(error)
+            self.visits.note_fault(error)
             await reply.instead(500, FAULT)
-        self.visits.ended(scope, reply.status, begun)
+        self.visits.note_end(scope, reply.status, begun)
 
     async def _admitted(self, scope: Scope, receive: Receive, reply: _Reply) -> None:
         """Pass a request on; raises `HTTPException`."""
@@ -229,9 +229,9 @@ class Admission:
         if scheme.lower() != "bearer" or not token.strip():
             raise HTTPException(401, UNAUTHORIZED)
         try:
-            return await asyncio.to_thread(self.tokens.caller, token.strip())
+            return await asyncio.to_thread(self.tokens.find_caller, token.strip())
         except errors.BadToken:
-            self.visits.stranger()
+            self.visits.note_stranger()
             raise HTTPException(401, UNAUTHORIZED) from None
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
@@ -440,7 +440,7 @@ class Changes(Body):
     hop_budget: int | None = None
     stores: list[dict[str, Any]] | None = None
 
-    def knobs(self) -> dict[str, Any]:
+    def list_knobs(self) -> dict[str, Any]:
         """Return what is to be turned, by our names; no satellites are a budget of none."""
         given = {name: value for name, value in self.model_dump().items() if value is not None}
         if given.pop("satellite_edges_enabled", None) is False:
@@ -484,7 +484,7 @@ class Visits:
         """Return when a request came."""
         return self._clock.monotonic()
 
-    def ended(self, scope: Scope, status: int, begun: float) -> None:
+    def note_end(self, scope: Scope, status: int, begun: float) -> None:
         """Take down how a request ended, if that is worth a line."""
         took = self._clock.monotonic() - begun
         if status < _REFUSED and took < SLOW:
@@ -494,11 +494,11 @@ class Visits:
         path = ascii(scope["path"][:_PATH])[1:-1]
         self._say(level, f"{scope['method']} {path} -> {status} ({took * 1_000:.0f} ms){slow}")
 
-    def stranger(self) -> None:
+    def note_stranger(self) -> None:
         """Take down that a token was shown that counts for no agent."""
         self._say("warning", "an unknown token was shown over http", actor=rpc.AUDIT)
 
-    def fault(self, error: Exception) -> None:
+    def note_fault(self, error: Exception) -> None:
         """Take down what failed inside, with its traceback."""
         trace = "".join(traceback.format_exception(error))
         self._say("error", "a request failed inside", traceback=trace)

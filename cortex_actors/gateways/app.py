@@ -84,7 +84,7 @@ def make_serving(
 def make_application(premises: admission.Premises, mcp: McpRoute) -> ASGIApp:
     """Return all routes, without their admission."""
     app = FastAPI(title="Cortex Actors", version=premises.version, docs_url=None, redoc_url=None)
-    for router in seren.routers(premises):
+    for router in seren.make_routers(premises):
         app.include_router(router)
     app.router.routes.append(Route("/mcp", mcp))
     app.add_exception_handler(CortexError, _failed)

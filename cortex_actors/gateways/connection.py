@@ -93,7 +93,7 @@ class Connection(asyncio.StreamReaderProtocol):
         self._given += len(data)
         super().data_received(data)
 
-    async def line(self) -> bytes:
+    async def read_line(self) -> bytes:
         """Return the next line, empty at the end and once the connection was dismissed.
 
         Raises `Unreadable` for one that is too long, `DeadlineExceeded` when none comes in time.
@@ -110,7 +110,7 @@ class Connection(asyncio.StreamReaderProtocol):
         # The beginning of a line must not be taken for a request because the rest cannot come.
         return b"" if self._dismissed else line
 
-    async def raw_line(self) -> bytes:
+    async def read_raw_line(self) -> bytes:
         """Return the next line, however long it takes to come; empty at the end.
 
         Raises `ValueError` for one that is too long.
@@ -119,7 +119,7 @@ class Connection(asyncio.StreamReaderProtocol):
         self._taken += len(line)
         return line
 
-    async def left(self) -> None:
+    async def wait_left(self) -> None:
         """Return when the client says anything, which is then gone, or hangs up."""
         self._taken += len(await self._reader.read(1))
 

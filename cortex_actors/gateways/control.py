@@ -26,10 +26,10 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import __version__, errors
-from cortex_actors.domain.agent import OWNER, Caller, agent_id
+from cortex_actors.domain.agent import OWNER, Caller, read_agent_id
 from cortex_actors.gateways import connection, rpc
 from cortex_actors.gateways.connection import Connection
-from cortex_actors.process.lock import peer
+from cortex_actors.process.lock import find_peer
 from cortex_actors.process.logfile import Filter, LogEntry
 from cortex_actors.process.tokens import Tokens
 
@@ -182,7 +182,7 @@ class Control:
         writer = connection.writer
         try:
             self._admit(writer)
-            while not self._closing and (line := await connection.line()):
+            while not self._closing and (line := await connection.read_line()):
                 self._busy.add(task)
                 await self._turn(line, connection)
                 self._busy.discard(task)
@@ -205,7 +205,7 @@ class Control:
 
     def _admit(self, writer: asyncio.StreamWriter) -> None:
         """Make room for a newcomer; raises `Refused` for another user, and where there is none."""
-        if not peer(writer.get_extra_info("socket")).ours:
+        if not find_peer(writer.get_extra_info("socket")).ours:
             raise errors.Refused("the control socket answers only the user who runs the daemon")
         if len(self._connections) <= CONNECTIONS:
             return
@@ -279,11 +279,11 @@ class Control:
         Raises `BadToken`, which is noted, and `BadInput` for what is no agent's id.
         """
         if request.agent is not None:
-            return Caller(agent_id(request.agent), is_session=True)
+            return Caller(read_agent_id(request.agent), is_session=True)
         if request.token is None:
             return OWNER
         try:
-            return await asyncio.to_thread(self._tokens.caller, request.token)
+            return await asyncio.to_thread(self._tokens.find_caller, request.token)
         except errors.BadToken:
             self._logs.write("warning", "an unknown token was shown", actor=rpc.AUDIT)
             raise
@@ -300,7 +300,7 @@ class Control:
         for how, name in (("for", ACTING.get(verb, "")), ("as", EYES)):
             with suppress(errors.BadInput):  # what names no agent needs no note
                 if (given := request.params.get(name)) is not None:
-                    agent = agent_id(given)
+                    agent = read_agent_id(given)
                     text = f"the owner did {verb} {how} {agent}"
                     about = {"verb": verb, "agent": agent, "by": OWNER.by}
                     self._logs.write("info", text, actor=rpc.AUDIT, **about)
@@ -340,7 +340,7 @@ class Control:
             await connection.send(rpc.encode_failure(request.id, error, code=code))
             return
         if isinstance(begun, list):
-            await connection.send(b"".join(rpc.notice("logs", r.encoded) for r in begun))
+            await connection.send(b"".join(rpc.encode_notice("logs", r.encoded) for r in begun))
             sent = len(begun)
         else:
             sent = await self._follow(begun, connection)
@@ -353,7 +353,7 @@ class Control:
             caller = await self._caller(request)
             self._require_place(request.method)
             mcp.require_place()
-            session = mcp.session(caller, request.params)
+            session = mcp.make_session(caller, request.params)
         except errors.CortexError as error:
             self._note_failed(request, caller, error)
             await connection.send(rpc.encode_failure(request.id, error))
@@ -388,7 +388,7 @@ class Control:
             await asyncio.sleep(0)
             self._require_place("logs")
             if not (follow or wanted.since or wanted.since_at):
-                return self._logs.recent(wanted, last=LAST if last is None else last)
+                return self._logs.list_recent(wanted, last=LAST if last is None else last)
             if len(self._followers) >= FOLLOWERS:
                 message = f"{FOLLOWERS} clients follow the log, no more are taken: end one first"
                 raise errors.Refused(message)
@@ -398,14 +398,16 @@ class Control:
 
     async def _follow(self, follower: Follower, connection: Connection) -> int:
         """Send records until the client speaks or leaves, or the stream ends; return how many."""
-        ended = asyncio.create_task(connection.left(), name="control-follower")
+        ended = asyncio.create_task(connection.wait_left(), name="control-follower")
         ended.add_done_callback(lambda _: follower.close())
         sent = 0
         try:
             async for batch in follower:
-                lines = [rpc.notice("logs", record.encoded) for record in batch.records]
+                lines = [rpc.encode_notice("logs", record.encoded) for record in batch.records]
                 if batch.dropped:
-                    lines.insert(0, rpc.notice("logs", json.dumps({"dropped": batch.dropped})))
+                    lines.insert(
+                        0, rpc.encode_notice("logs", json.dumps({"dropped": batch.dropped}))
+                    )
                 await connection.send(b"".join(lines))
                 sent += len(batch.records)
             if ended.done():

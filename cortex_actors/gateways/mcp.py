@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors import errors
 from cortex_actors.api import tools
-from cortex_actors.domain.agent import Caller, agent_id
+from cortex_actors.domain.agent import Caller, read_agent_id
 from cortex_actors.gateways import rpc
 
 if TYPE_CHECKING:
@@ -80,9 +80,9 @@ class McpHost:
         """Import the SDK soon, so that the first session does not wait for it."""
         await clock.sleep(BREATH)
         with suppress(ImportError):  # the first session says so
-            await self.loaded()
+            await self.load_sdk()
 
-    def session(self, caller: Caller, params: Mapping[str, Any]) -> AgentSession:
+    def make_session(self, caller: Caller, params: Mapping[str, Any]) -> AgentSession:
         """Return the session of who asks, as it wishes: `agent`, `tools`, `here`.
 
         An agent's token is that agent with the rights of its token, which may have been given to
@@ -98,7 +98,7 @@ class McpHost:
                 )
         settings = self._desk.settings
         usual = settings.mcp.agent or settings.memory.agent
-        agent = agent_id(caller.acting(given.get("agent"), usual))
+        agent = read_agent_id(caller.choose_agent(given.get("agent"), usual))
         here = given.get("here", "")
         if here and (not here.startswith("/") or len(here) > _PATH):
             raise errors.BadInput("here must be the absolute path of a folder")
@@ -115,9 +115,9 @@ class McpHost:
         self._open += 1
         self._desk.life.mcp_sessions = self._open
         try:
-            sdk = await self.loaded()
+            sdk = await self.load_sdk()
             server = sdk.make_server(self, lambda _: session)
-            await sdk.speak(server, connection.raw_line, send=connection.send)
+            await sdk.speak(server, connection.read_raw_line, send=connection.send)
         finally:
             self._open -= 1
             self._desk.life.mcp_sessions = self._open
@@ -172,7 +172,7 @@ class McpHost:
             text = f"the daemon failed inside: {type(error).__name__}; see cortex daemon logs"
             raise errors.InternalError(text) from error
 
-    async def loaded(self) -> ModuleType:
+    async def load_sdk(self) -> ModuleType:
         """Return the module with the SDK, imported on a thread once."""
         if self._loading is None:
             name = "cortex_actors.gateways.mcp_server"
@@ -212,7 +212,7 @@ class McpRoute:
 
     async def _begin(self) -> Any:  # noqa: ANN401 - the SDK's manager
         """Return the manager, which runs in a task of its own until `close`."""
-        manager = (await self._host.loaded()).make_manager(self._host)
+        manager = (await self._host.load_sdk()).make_manager(self._host)
         ready = asyncio.Event()
 
         async def keep() -> None:

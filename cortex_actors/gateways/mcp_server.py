@@ -24,7 +24,7 @@ from mcp.shared.message import SessionMessage
 from cortex_actors import __version__
 from cortex_actors.api import tools
 from cortex_actors.errors import CortexError
-from cortex_actors.gateways.admission import caller_of
+from cortex_actors.gateways.admission import find_caller
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -303,6 +303,6 @@ def make_manager(host: McpHost) -> StreamableHTTPSessionManager:
     """
     # Requests of this door are Starlette's.
     server = make_server(
-        host, lambda ctx: host.session(caller_of(cast("Request", ctx.request)), {})
+        host, lambda ctx: host.make_session(find_caller(cast("Request", ctx.request)), {})
     )
     return StreamableHTTPSessionManager(server, json_response=True, stateless=True)

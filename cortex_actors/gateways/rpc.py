@@ -18,7 +18,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.domain.agent import ASK_A_PERSON, OWNER, Caller
-from cortex_actors.endpoint.replies import finite, not_json
+from cortex_actors.endpoint.replies import refuse_constant, require_finite
 from cortex_actors.errors import (
     BadInput,
     CortexError,
@@ -187,7 +187,7 @@ def encode_failure(request_id: Id, error: Exception, *, code: int | None = None)
     return _line({"jsonrpc": "2.0", "id": request_id, "error": shown})
 
 
-def notice(method: str, params: str) -> bytes:
+def encode_notice(method: str, params: str) -> bytes:
     """Return the line of one item of a stream; `params` is JSON already."""
     return f'{{"jsonrpc": "2.0", "method": "{method}", "params": {params}}}\n'.encode()
 
@@ -282,5 +282,5 @@ def _line(message: dict[str, object]) -> bytes:
 
 
 # Made once: `json.loads` and `json.dumps` make new ones whenever they are given an option.
-_DECODER = json.JSONDecoder(parse_constant=not_json, parse_float=finite)
+_DECODER = json.JSONDecoder(parse_constant=refuse_constant, parse_float=require_finite)
 _ENCODER = json.JSONEncoder(default=str)

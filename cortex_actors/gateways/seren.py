@@ -95,7 +95,7 @@ def _questions(router: APIRouter, premises: Premises) -> None:
                 query,
                 None if limit is None else min(limit, MOST),
                 budget_tokens=body.budget_tokens,
-                caller=admission.caller_of(request),
+                caller=admission.find_caller(request),
             )
         return _answered(body, found)
 
@@ -103,7 +103,7 @@ def _questions(router: APIRouter, premises: Premises) -> None:
 def _stores(router: APIRouter, premises: Premises) -> None:
     """Add what is about stores."""
     desk = premises.desk
-    owners = [Depends(admission.only_owner("change the stores"))]
+    owners = [Depends(admission.require_owner("change the stores"))]
 
     @router.get("/stores", dependencies=owners)
     async def stores() -> dict[str, Any]:
@@ -138,12 +138,12 @@ def _stores(router: APIRouter, premises: Premises) -> None:
 def _knobs(router: APIRouter, premises: Premises) -> None:
     """Add what is about how the fan is set."""
     desk = premises.desk
-    owners = [Depends(admission.only_owner("turn the fan's knobs"))]
+    owners = [Depends(admission.require_owner("turn the fan's knobs"))]
 
     @router.post("/configure", dependencies=owners)
     async def configure(body: admission.Changes) -> dict[str, Any]:
         """Turn some of the knobs, all at one stroke or none of them."""
-        given = body.knobs()
+        given = body.list_knobs()
         if body.satellite_edges_enabled and "satellite_budget" not in given:
             row = _budget((await desk.knobs())["knobs"])
             # Nothing is to be changed where they are shown already.
@@ -476,9 +476,9 @@ def _layers(tiers: Sequence[str]) -> list[str]:
 def _hits(found: Sequence[Mapping[str, Any]], *, inline: bool) -> list[dict[str, Any]]:
     """Return memories as hits of a search."""
     far = [fusion.UNMEASURED if e["distance"] is None else e["distance"] for e in found]
-    scores = fusion.descending(
+    scores = fusion.order_scores(
         [
-            fusion.of_memory(distance, _TIER[each["layer"]], evidence=each["evidence"])
+            fusion.weigh_memory(distance, _TIER[each["layer"]], evidence=each["evidence"])
             for each, distance in zip(found, far, strict=True)
         ]
     )
@@ -550,7 +550,7 @@ CONTRACTS: Final = (
 )
 
 
-def routers(premises: Premises) -> Iterator[APIRouter]:
+def make_routers(premises: Premises) -> Iterator[APIRouter]:
     """Yield the routes of each contract."""
     for prefix, name, adders in CONTRACTS:
         router = APIRouter(prefix=prefix, tags=[name])

@@ -142,7 +142,7 @@ class Http(AsyncioActor):
         # Before anything else: a port that is taken is reported at once, and costs no import.
         sock = _listening(self._settings.host, self._settings.port)
         try:
-            await asyncio.to_thread(tokens.owners)
+            await asyncio.to_thread(tokens.ensure_owner)
             # The libraries it is made of are imported on a thread.
             app = await asyncio.to_thread(importlib.import_module, "cortex_actors.gateways.app")
             serving: Serving = app.make_serving(

@@ -50,7 +50,7 @@ from cortex_actors.endpoint.client import (
     EndpointClient,
     SwitchPosition,
 )
-from cortex_actors.endpoint.replies import Endpoint, Use, document_of, host_of, tokens_of
+from cortex_actors.endpoint.replies import Endpoint, Use, count_tokens, find_host, read_document
 from cortex_actors.errors import (
     BadInput,
     CortexError,
@@ -68,8 +68,8 @@ from cortex_actors.judging.layer import (
     QuestionKind,
     Told,
 )
-from cortex_actors.text.hazards import hidden, mask_secrets, suspicion, visible
-from cortex_actors.text.lexicon import table
+from cortex_actors.text.hazards import find_hidden, find_suspicion, mask_secrets, show_hidden
+from cortex_actors.text.lexicon import load_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -212,7 +212,7 @@ def _strict(node: Any) -> Any:  # noqa: ANN401 - a JSON schema is any JSON
 EDITION = 2
 
 #: The prompts.
-_TABLE = table("prompts", package="judging")
+_TABLE = load_table("prompts", package="judging")
 
 
 def make_system_prompt(kind: QuestionKind) -> str:
@@ -231,20 +231,22 @@ def quote_question(question: JudgeQuestion) -> str:
     Raises `Refused` for a text that reads as if it were meant for the model: it waits for a person.
     """
     for text in _strings(question.quoted):
-        if (why := suspicion(text)) is not None:
+        if (why := find_suspicion(text)) is not None:
             raise Refused(f"a text is not shown to a language model: {why}; see: cortex insights")
-    return encoded(question.quoted)
+    return encode_value(question.quoted)
 
 
-def encoded(value: Any) -> str:  # noqa: ANN401 - any JSON
+def encode_value(value: Any) -> str:  # noqa: ANN401 - any JSON
     """Return a value as JSON whose strings hold no secret, no bracket and nothing hidden."""
     if isinstance(value, str):
-        plain = json.dumps(visible(mask_secrets(value).text), ensure_ascii=False)
+        plain = json.dumps(show_hidden(mask_secrets(value).text), ensure_ascii=False)
         return _MARKS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", plain)
     if isinstance(value, dict):
-        return "{" + ", ".join(f"{encoded(k)}: {encoded(v)}" for k, v in value.items()) + "}"
+        return (
+            "{" + ", ".join(f"{encode_value(k)}: {encode_value(v)}" for k, v in value.items()) + "}"
+        )
     if isinstance(value, list | tuple):
-        return "[" + ", ".join(map(encoded, value)) + "]"
+        return "[" + ", ".join(map(encode_value, value)) + "]"
     return json.dumps(value)
 
 
@@ -275,7 +277,7 @@ _ENDS = re.compile(r"[.!?\u3002](?=\s|$)")
 
 def find_objection(question: JudgeQuestion, answer: Answer) -> str | None:
     """Return why an answer must not be used; None when nothing speaks against it."""
-    shown = (visible(mask_secrets(text).text) for text in _strings(question.quoted))
+    shown = (show_hidden(mask_secrets(text).text) for text in _strings(question.quoted))
     sources = "\n".join(shown)
     # What of it would be remembered; a comparison has no text.
     for text in _strings(answer.get("text", "")):
@@ -298,11 +300,11 @@ def cut_text(text: str, most: int) -> str | None:
 
 def _unfit(text: str) -> str | None:
     """Return why a text must not be remembered, whatever its sources are."""
-    if hidden(text):
+    if find_hidden(text):
         return "it holds letters that cannot be seen"
     if mask_secrets(text).secrets:
         return "it holds what looks like a secret"
-    return suspicion(text)
+    return find_suspicion(text)
 
 
 def _missing(text: str, there: str) -> str | None:
@@ -363,7 +365,7 @@ def read_completion(reply: Reply, *, kind: QuestionKind, endpoint: Endpoint) -> 
     `BadInput` where the model would not answer.
     """
     where = f"{endpoint.named} answered"
-    document = document_of(reply, endpoint, where=where, key="choices")
+    document = read_document(reply, endpoint, where=where, key="choices")
     try:
         choice = document["choices"][0]
         message = choice["message"]
@@ -383,7 +385,7 @@ def read_completion(reply: Reply, *, kind: QuestionKind, endpoint: Endpoint) -> 
         answer = read(kind, content)
     except BadInput as error:
         raise EndpointDown(f"{where}, but {error}; try another judging.model") from error
-    return Completed(answer, tokens_of(document), tokens_of(document, "completion_tokens"))
+    return Completed(answer, count_tokens(document), count_tokens(document, "completion_tokens"))
 
 
 log = logging.getLogger("cortex.judge")
@@ -420,7 +422,7 @@ class LanguageLayer:
         self.at_once = settings.at_once
         self._settings = settings
         self._clock = clock
-        self._name = f"openai:{settings.model}@{host_of(settings.base_url)}"
+        self._name = f"openai:{settings.model}@{find_host(settings.base_url)}"
         self._breaker = Breaker(failures=settings.breaker_failures, pause=settings.breaker_pause_s)
         self._form, self._is_proven = 0, False
         self._why, self._until = "", 0.0
@@ -455,7 +457,7 @@ class LanguageLayer:
             if self._client is not None:
                 await self._client.close()
 
-    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
+    async def answer_all(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         """Return an answer or an error for each question."""
         return [await self._told(each) for each in questions]
 
@@ -463,7 +465,7 @@ class LanguageLayer:
         """Return whether an answer has the shape of its kind."""
         return accepts(kind, answer)
 
-    def judged(self, answer: Answer) -> Judgement | None:
+    def read_judgement(self, answer: Answer) -> Judgement | None:
         """Return what a comparison says; None when the model is guessing."""
         return make_judgement(answer)
 
@@ -531,7 +533,7 @@ class LanguageLayer:
         now = self._clock.monotonic()
         if self._client is None or now < self._until:
             return LayerState.MISSING
-        if self._breaker.refusal(now):
+        if self._breaker.explain_refusal(now):
             return LayerState.DOWN
         is_closed = self._breaker.position is SwitchPosition.CLOSED
         return LayerState.READY if is_closed and self._has_answered else LayerState.IDLE
@@ -540,7 +542,7 @@ class LanguageLayer:
         """Return why it cannot be asked now; empty when it can."""
         if self._state() is LayerState.MISSING:
             return self._why
-        return self._breaker.refusal(self._clock.monotonic())
+        return self._breaker.explain_refusal(self._clock.monotonic())
 
 
 def _fitting(question: JudgeQuestion, answer: Answer) -> Answer | None:
@@ -548,7 +550,7 @@ def _fitting(question: JudgeQuestion, answer: Answer) -> Answer | None:
     if question.kind is QuestionKind.COMPARE:
         return {
             **answer,
-            "reason": visible(mask_secrets(str(answer["reason"])).text)[:REASON],
+            "reason": show_hidden(mask_secrets(str(answer["reason"])).text)[:REASON],
         }
     if question.kind is not QuestionKind.SUMMARISE:
         return answer

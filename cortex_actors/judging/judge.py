@@ -37,7 +37,7 @@ from cortex_actors.judging.layer import (
 from cortex_actors.judging.nli import EntailmentLayer
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.threads import within
+from cortex_actors.runtime.threads import wait_within
 from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.pipeline.verdicts import Verdict
 
@@ -81,13 +81,13 @@ class Budget:
         self._used: dict[str, int] = {}
         self._until: dict[str, float] = {}
 
-    def until(self, run: str, at: float) -> float:
+    def get_deadline(self, run: str, at: float) -> float:
         """Return when a run that asks at a monotonic time has waited for long enough."""
         if not run:
             return at + self._seconds
         return _latest(self._until, run, self._until.get(run, at + self._seconds))
 
-    def granted(self, run: str, wanted: int) -> int:
+    def grant(self, run: str, wanted: int) -> int:
         """Return how many of the wanted questions may be asked, and count them as asked."""
         used = self._used.get(run, 0)
         granted = max(0, min(wanted, self._most - used))
@@ -162,21 +162,21 @@ class Judge(AsyncioActor):
 
         Questions that belong together name their `run`: it has one budget.
         """
-        until = self._budget.until(run, self._clock.monotonic())
+        until = self._budget.get_deadline(run, self._clock.monotonic())
         asked = [JudgeQuestion.compare(left, right) for left, right, _ in pairs]
         judged: list[Judgement | None] = [None] * len(pairs)
         for layer in self._able(QuestionKind.COMPARE):
             left = [number for number, known in enumerate(judged) if known is None]
             told = await self._told(layer, [asked[number] for number in left], run, until=until)
             for number, answer in zip(left, told, strict=True):
-                found = None if answer is None else layer.judged(answer)
+                found = None if answer is None else layer.read_judgement(answer)
                 judged[number] = found and _placed(found, *pairs[number][:2])
         return judged
 
     @deferred
     async def write(self, question: JudgeQuestion, *, run: str = "") -> str | None:
         """Return the text that a question asks for; None where no layer can write it."""
-        until = self._budget.until(run, self._clock.monotonic())
+        until = self._budget.get_deadline(run, self._clock.monotonic())
         for layer in self._able(question.kind):
             (answer,) = await self._told(layer, [question], run, until=until)
             if answer is not None:
@@ -204,7 +204,7 @@ class Judge(AsyncioActor):
         fresh = [key for key in missing if key not in self._flights]
         if layer.is_metered:
             # The run's budget may have room for some of them only.
-            granted = self._budget.granted(run, len(fresh))
+            granted = self._budget.grant(run, len(fresh))
             self._counts["over_budget"] += len(fresh) - granted
             for key in fresh[granted:]:
                 del missing[key]
@@ -218,7 +218,7 @@ class Judge(AsyncioActor):
         flights = {self._flights[key] for key in missing}
         if flights:
             left = max(0.0, until - self._clock.monotonic())
-            await within(self._clock, left, asyncio.wait(flights))
+            await wait_within(self._clock, left, asyncio.wait(flights))
         for flight in flights:
             if flight.done() and not flight.cancelled():
                 found |= flight.result()
@@ -269,7 +269,7 @@ class Judge(AsyncioActor):
     async def _asked(self, layer: JudgingLayer, questions: Sequence[JudgeQuestion]) -> list[Told]:
         """Return what a layer says, or its trouble for each of the questions."""
         try:
-            return await layer.answers(questions)
+            return await layer.answer_all(questions)
         except CortexError as error:
             log.debug("%s did not answer: %s", layer.model_id, error)
             return [error] * len(questions)
@@ -306,8 +306,8 @@ class QuietJudge:
         #: What its judgements depend on beside the texts: another one may judge otherwise.
         parts = settings.model_dump(include=NAMING, mode="json")
         self.named = "|".join(str(parts[each]) for each in sorted(parts))
-        self._soon = judge.within(SOON)
-        self._judge = judge.within(settings.patience_s + grace)
+        self._soon = judge.limit(SOON)
+        self._judge = judge.limit(settings.patience_s + grace)
 
     async def describe(self) -> JudgeInfo:
         """Return how the layers are, soon; raises where it cannot be asked."""
@@ -323,7 +323,7 @@ class QuietJudge:
         question = JudgeQuestion(QuestionKind.SUMMARISE, {"texts": [text], "most": most})
         return await self._ask(Judge.write, question, run=run)
 
-    async def merged(
+    async def merge(
         self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
     ) -> str | None:
         """Return one text that says all that several say.
@@ -335,7 +335,7 @@ class QuietJudge:
     async def synthesise(self, texts: Sequence[str], *, run: str = "") -> str | None:
         """Return the one principle behind several texts."""
         return await self._ask(
-            Judge.write, JudgeQuestion.about(QuestionKind.SYNTHESISE, texts), run=run
+            Judge.write, JudgeQuestion.from_texts(QuestionKind.SYNTHESISE, texts), run=run
         )
 
     async def _ask(
@@ -370,14 +370,14 @@ def _verdict(
         return kept
     sides = (question.quoted[side].get("text", "") for side in ("one", "other"))
     one, other = sorted(map(hash_statement, sides))
-    found = layer.judged(answer)
+    found = layer.read_judgement(answer)
     relation = None if found is None else str(found.relation)
     return replace(kept, one=one, other=other, relation=relation)
 
 
 def _key(layer: JudgingLayer, question: JudgeQuestion) -> bytes:
     """Return the key of a layer's answer to a question."""
-    return question.key(layer.decider, layer.model_id, layer.edition)
+    return question.hash_question(layer.decider, layer.model_id, layer.edition)
 
 
 def make_layers(

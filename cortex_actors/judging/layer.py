@@ -97,7 +97,7 @@ class JudgingLayer(Protocol):
     async def live(self) -> None:
         """Look after what it needs, until cancelled; then release it."""
 
-    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
+    async def answer_all(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         """Return an answer or an error for each question.
 
         Raises a `CortexError` for all of them when it cannot be asked now.
@@ -106,7 +106,7 @@ class JudgingLayer(Protocol):
     def accepts(self, kind: QuestionKind, answer: object) -> bool:
         """Return whether something that was kept is an answer of this layer's."""
 
-    def judged(self, answer: Answer) -> Judgement | None:
+    def read_judgement(self, answer: Answer) -> Judgement | None:
         """Return what an accepted answer to a comparison says; None when it is not sure enough."""
 
     def describe(self) -> LayerInfo:
@@ -153,7 +153,7 @@ class JudgeQuestion:
         return cls(QuestionKind.COMPARE, {"one": one, "other": other})
 
     @classmethod
-    def about(cls, kind: QuestionKind, texts: Sequence[str]) -> Self:
+    def from_texts(cls, kind: QuestionKind, texts: Sequence[str]) -> Self:
         """Return the question about several texts, the same one in whatever order they come."""
         return cls(kind, {"texts": sorted(set(texts))})
 
@@ -165,7 +165,7 @@ class JudgeQuestion:
         anything else none is preferred, and it is the same question in whatever order they come.
         """
         if prefer not in _PREFERRED:
-            return cls.about(QuestionKind.MERGE, texts)
+            return cls.from_texts(QuestionKind.MERGE, texts)
         return cls(QuestionKind.MERGE, {"texts": list(texts), "prefer": _PREFERRED[prefer]})
 
     @property
@@ -173,7 +173,7 @@ class JudgeQuestion:
         """The bytes of what is quoted."""
         return len(_bytes(self.quoted))
 
-    def key(self, *asked: str | int) -> bytes:
+    def hash_question(self, *asked: str | int) -> bytes:
         """Return the SHA-256 of the question and of who is `asked`, and how."""
         return hashlib.sha256(_bytes([*asked, self.kind, self.quoted])).digest()
 

@@ -260,7 +260,7 @@ class EntailmentLayer:
         finally:
             await self._let_go()
 
-    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
+    async def answer_all(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         """Return the probabilities of each pair, in both directions."""
         async with self._turn:
             if self._model is None or self._missing:
@@ -272,9 +272,9 @@ class EntailmentLayer:
             except (CortexError, OSError) as error:
                 raise await self._failed(error) from error
             except BaseException:
-                self._breaker.abandoned(self._clock.monotonic())
+                self._breaker.note_abandoned(self._clock.monotonic())
                 raise
-            self._breaker.succeeded()
+            self._breaker.note_success()
             self._pairs += len(questions)
             kept = [[round(float(each), PLACES) for each in row] for row in rows]
             too_long = f"two texts are longer together than {self.model_id} can read; say less"
@@ -287,7 +287,7 @@ class EntailmentLayer:
         """Return whether an answer holds a row of probabilities for each direction."""
         return kind is QuestionKind.COMPARE and read_rows(answer) is not None
 
-    def judged(self, answer: Answer) -> Judgement | None:
+    def read_judgement(self, answer: Answer) -> Judgement | None:
         """Return what the probabilities say, as far as they reach `cross_encoder_sure`."""
         rows = read_rows(answer)
         sure = self._settings.cross_encoder_sure
@@ -349,9 +349,9 @@ class EntailmentLayer:
                 "`cortex daemon restart`"
             )
         if self._missing:
-            self._breaker.succeeded()
+            self._breaker.note_success()
             return JudgeMissing(self._missing)
-        self._breaker.failed(str(error), self._clock.monotonic())
+        self._breaker.note_failure(str(error), self._clock.monotonic())
         return JudgeDown(f"the entailment model {name} failed: {error}; ask again in a moment")
 
     async def _let_go(self) -> None:
@@ -377,4 +377,4 @@ class EntailmentLayer:
 
     def _reason(self) -> str:
         """Return why it cannot be asked now; empty when it can."""
-        return self._missing or self._breaker.refusal(self._clock.monotonic())
+        return self._missing or self._breaker.explain_refusal(self._clock.monotonic())

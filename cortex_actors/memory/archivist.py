@@ -23,13 +23,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cortex_actors import topics
-from cortex_actors.clock import Clock, ulid
+from cortex_actors.clock import Clock, make_ulid
 from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import CortexError, MailboxFull, Unembeddable
 from cortex_actors.memory.request import Remembered, RememberRequest
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.threads import within
+from cortex_actors.runtime.threads import wait_within
 from cortex_actors.storage import memory_records, realms
 from cortex_actors.storage.events import Publisher, store
 from cortex_actors.storage.memory import memory_merge
@@ -139,15 +139,15 @@ class Archivist(AsyncioActor):
         of it was kept.
         """
         at = self._clock.now()
-        first = wish.memory(f"mem_{ulid(at)}", at)
-        first = await self._planner.briefed(first, own=wish.abstract)
-        vector = await self._planner.vector(first.text, patience=self._settings.patience_s)
+        first = wish.make_memory(f"mem_{make_ulid(at)}", at)
+        first = await self._planner.add_summary(first, own=wish.abstract)
+        vector = await self._planner.find_vector(first.text, patience=self._settings.patience_s)
         plain = MergePlan(first, vectors={} if vector is None else {digest(first.text): vector})
         if not wish.is_mergeable:
             return await self._commit(plain, wish) or await self._saved(plain, wish)
         if vector is None:
-            return await self._saved(plain.unmerged(), wish)
-        async with self._lineup.turn(MergeScope.of(first), vector):
+            return await self._saved(plain.as_unmerged(), wish)
+        async with self._lineup.turn(MergeScope.from_memory(first), vector):
             # The active memories that it takes the place of; mostly there are none.
             replaced = await self._records.read(
                 lambda c: _superseded(c, wish, is_new=False) if wish.supersedes else ()
@@ -158,7 +158,7 @@ class Archivist(AsyncioActor):
                 )
                 if (done := await self._commit(plan, wish)) is not None:
                     return done
-            return await self._saved(plain.unmerged(), wish)
+            return await self._saved(plain.as_unmerged(), wish)
 
     def look(self) -> None:
         """Compare what waits for it soon: a user took memories apart."""
@@ -206,7 +206,7 @@ class Archivist(AsyncioActor):
                 log.debug("what waits is compared later: %s", error)
                 more = False
             if not more:
-                await within(self._clock, self._settings.merge_again_s, self._is_due.wait())
+                await wait_within(self._clock, self._settings.merge_again_s, self._is_due.wait())
                 self._is_due.clear()
 
     async def _compared(self) -> bool:
@@ -218,12 +218,12 @@ class Archivist(AsyncioActor):
         done = 0
         for each in waiting:
             try:
-                vector = await self._planner.embedded(each.text)
+                vector = await self._planner.embed_text(each.text)
             except Unembeddable:  # no model takes it, and it must not keep the others waiting
                 await self._records.write(partial(memory_merge.mark_compared, memory_id=each.id))
                 done += 1
                 continue
-            async with self._lineup.turn(MergeScope.of(each), vector):
+            async with self._lineup.turn(MergeScope.from_memory(each), vector):
                 plan = await self._planner.plan(each, vector, is_new=False)
                 how = How(NAME, self._clock.now(), self._planner.model)
                 done += await self._publisher.write(partial(self._absorbed, plan, how))
@@ -240,10 +240,10 @@ class Archivist(AsyncioActor):
         """Return what is said of a plan: what was saved, and what it became one with."""
         said: list[Event[Payload]] = []
         if plan.is_new:
-            said.append(self._publisher.event(topics.MEMORY_REMEMBERED, Ids((plan.first.id,))))
+            said.append(self._publisher.make_event(topics.MEMORY_REMEMBERED, Ids((plan.first.id,))))
         if plan.steps:
             merged = Ids((plan.last.id, plan.first.id, *plan.absorbed))
-            said.append(self._publisher.event(topics.MEMORY_MERGED, merged))
+            said.append(self._publisher.make_event(topics.MEMORY_MERGED, merged))
         return said
 
 

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.clock import ulid
-from cortex_actors.domain.event import Event, Ids, Payload, parts
+from cortex_actors.clock import make_ulid
+from cortex_actors.domain.event import Event, Ids, Payload, split_ids
 from cortex_actors.errors import CortexError, MailboxFull
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import memory_history
@@ -80,7 +80,7 @@ class Readings:
                 self.lost += 1
             else:
                 known = self._gathered.get(each.memory_id, AccessCount(0, at))
-                self._gathered[each.memory_id] = known.with_another(1, at)
+                self._gathered[each.memory_id] = known.add(1, at)
 
     def seal(self, name: str) -> Sealed | None:
         """Return what is to be written now: what was sealed before, or all that was gathered."""
@@ -89,7 +89,7 @@ class Readings:
             self._gathered = {}
         return self._sealed
 
-    def written(self) -> None:
+    def forget_sealed(self) -> None:
         """Forget what was sealed: it is written."""
         self._sealed = None
 
@@ -150,10 +150,10 @@ class Custodian(Consumer):
             return Outcome()
         return Outcome(
             work=lambda c: memory_attention.crystallise(c, ids, now=now, by=NAME),
-            say=[self.say(MEMORY_PROMOTED, Ids(some)) for some in parts(found, NAMED)],
+            say=[self.say(MEMORY_PROMOTED, Ids(some)) for some in split_ids(found, NAMED)],
         )
 
-    def accessed(self, some: Sequence[Access]) -> None:
+    def note_access(self, some: Sequence[Access]) -> None:
         """Take down which memories were in an answer."""
         self._readings.take(some, self.desk.clock.now())
         if len(self._readings) and self._window is None:
@@ -191,7 +191,7 @@ class Custodian(Consumer):
         written = 0
         async with self._flushing:
             # Sealed under the id of the event that will tell of it.
-            while sealed := self._readings.seal(f"evt_{ulid(self.desk.clock.now())}"):
+            while sealed := self._readings.seal(f"evt_{make_ulid(self.desk.clock.now())}"):
                 try:
                     said = await self._publisher.write(partial(self._unit, sealed))
                 except CortexError as error:
@@ -217,18 +217,18 @@ class Custodian(Consumer):
         for given, each in memory_history.find_current(connection, sealed.readings).items():
             if each is not None:
                 known, more = readings.get(each, AccessCount(0, 0)), sealed.readings[given]
-                readings[each] = known.with_another(more.count, more.at)
+                readings[each] = known.add(more.count, more.at)
         read = memory_attention.write_accesses(connection, readings, now=now, decays=decays)
         moved = memory_attention.sink(connection, read, now=now, earning=earning, by=NAME)
-        accessed = [Ids(some) for some in parts([each.id for each in read], NAMED)]
+        accessed = [Ids(some) for some in split_ids([each.id for each in read], NAMED)]
         said = [self.say(MEMORY_ACCESSED, each) for each in accessed]
         said[:1] = [replace(each, id=sealed.name) for each in said[:1]]
-        said += [self.say(MEMORY_PROMOTED, Ids(some)) for some in parts(moved, NAMED)]
+        said += [self.say(MEMORY_PROMOTED, Ids(some)) for some in split_ids(moved, NAMED)]
         return said, said
 
     def _done(self, said: Sequence[Event[Payload]]) -> int:
         """Tell what was written; return of how many memories it was written that they were read."""
-        self._readings.written()
+        self._readings.forget_sealed()
         self._trouble = ""
         counts = dict.fromkeys((MEMORY_ACCESSED, MEMORY_PROMOTED), 0)
         for each in said:
@@ -252,6 +252,6 @@ class AccessReporter:
         """Tell it which memories were in an answer."""
         is_told = not some
         with suppress(MailboxFull):
-            is_told = is_told or self.custodian.tell(Custodian.accessed, tuple(some))
+            is_told = is_told or self.custodian.tell(Custodian.note_access, tuple(some))
         if not is_told:
             self.lost += len(some)

@@ -188,11 +188,11 @@ def catalogue_document(given: GivenDocument, *, at: int) -> Catalogued:
     """Return what is kept of a document. Raises `FileTooLarge` and `NotText`; linear."""
     whole = hazards.mask_secrets(given.data.decode("utf-8", _AS_IT_IS))
     read = parse_document(whole.text.encode("utf-8", _AS_IT_IS), path=given.title or given.source)
-    title = hazards.visible(read.title)
+    title = hazards.show_hidden(read.title)
     tags = tuple(_tags(read.tags))
     made = []
     for number, piece in enumerate(cut_pieces(read.passages)):
-        text = hazards.visible(piece.text)
+        text = hazards.show_hidden(piece.text)
         made.append(
             Chunk(
                 id=chunk_id(given.source, number, text=text),
@@ -202,11 +202,11 @@ def catalogue_document(given: GivenDocument, *, at: int) -> Catalogued:
                 title=title,
                 text=text,
                 read_at=at,
-                headings=tuple(map(hazards.visible, piece.headings)),
+                headings=tuple(map(hazards.show_hidden, piece.headings)),
                 is_code=piece.is_code,
                 language=piece.language,
                 tags=tags,
-                cross_refs=tuple(map(hazards.visible, piece.refs)),
+                cross_refs=tuple(map(hazards.show_hidden, piece.refs)),
             )
         )
     names = ("source", "content_hash", "topic", "saved_by", "trust")
@@ -234,9 +234,9 @@ def _tags(said: tuple[str, ...]) -> Iterator[str]:
 
 def _strange(text: str) -> Iterator[str]:
     """Yield what in a text a person should see."""
-    if hidden := hazards.hidden(text):
-        yield hazards.told(hidden)
-    if reason := hazards.suspicion(text):
+    if hidden := hazards.find_hidden(text):
+        yield hazards.describe_hidden(hidden)
+    if reason := hazards.find_suspicion(text):
         yield reason
 
 

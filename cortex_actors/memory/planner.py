@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
-from cortex_actors.clock import Clock, ulid
+from cortex_actors.clock import Clock, make_ulid
 from cortex_actors.domain.insight import Claim, Judgement
 from cortex_actors.domain.memory import Memory, MemoryType
 from cortex_actors.domain.project import Trust
@@ -46,7 +46,7 @@ from cortex_actors.rules.merging import (
     choose_deeper,
     find_objection,
     judge_pair,
-    neighbour_score,
+    score_neighbours,
     unite_texts,
 )
 from cortex_actors.rules.sameness import cosine
@@ -55,7 +55,13 @@ from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory.memory_merge import MemoryClash, MergePlan, MergeStep
 from cortex_actors.storage.memory_records import digest
 from cortex_actors.storage.search import similar_memories
-from cortex_actors.text.summary import ABSTRACT, SUMMARY, abstract, sentences, summary
+from cortex_actors.text.summary import (
+    ABSTRACT,
+    SUMMARY,
+    make_abstract,
+    make_summary,
+    split_sentences,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Collection, Sequence
@@ -72,7 +78,7 @@ if TYPE_CHECKING:
 _TRUSTED = (Trust.AGENT, Trust.FILE, Trust.IMPORT, Trust.REMOTE)
 
 
-def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Memory:
+def merge_memories(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Memory:
     """Return the memory that `new`, said just now, and `old` become, with that text.
 
     It begins at the moment of the merge; its layer is the deeper one of the two, and it has been in
@@ -95,8 +101,8 @@ def whole(new: Memory, old: Memory, text: str, *, memory_id: str, at: int) -> Me
         brief = same.abstract, same.summary
     else:
         said = text.removeprefix(f"{new.role}: ") if new.role else text
-        own = new.abstract if new.abstract != abstract(strip_role(new)) else ""
-        brief = own or abstract(said), summary(said)
+        own = new.abstract if new.abstract != make_abstract(strip_role(new)) else ""
+        brief = own or make_abstract(said), make_summary(said)
     return replace(
         new,
         id=memory_id,
@@ -166,7 +172,7 @@ class JudgePort(Protocol):
     ) -> Awaitable[Sequence[Judgement | None]]:
         """Return what each pair of claims is to each other."""
 
-    def merged(
+    def merge(
         self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
     ) -> Awaitable[str | None]:
         """Return one text that says all that several say."""
@@ -228,28 +234,28 @@ class Planner:
     model: str
     clock: Clock
 
-    async def briefed(self, memory: Memory, *, own: str | None) -> Memory:
+    async def add_summary(self, memory: Memory, *, own: str | None) -> Memory:
         """Return a memory with a model's abstract and summary, where its text is long enough.
 
         An agent's own abstract is kept.
         """
         text, run = strip_role(memory), memory.id
-        if not self.judge.is_there or len(sentences(text)) <= SUMMARY:
+        if not self.judge.is_there or len(split_sentences(text)) <= SUMMARY:
             return memory
         short = own or await self.judge.summarise(text, most=ABSTRACT, run=run)
         long = await self.judge.summarise(text, most=BRIEFED, run=run)
         return replace(memory, abstract=short or memory.abstract, summary=long or memory.summary)
 
-    async def embedded(self, text: str, *, urgent: bool = False, patience: float = 0.0) -> Matrix:
+    async def embed_text(self, text: str, *, urgent: bool = False, patience: float = 0.0) -> Matrix:
         """Return the vector of a text; raises one of `UNEMBEDDED` where there is none for now."""
         rows = await self.embed([text], urgent=urgent, patience=patience, model=self.model)
         row: Matrix = rows[0]
         return row
 
-    async def vector(self, text: str, *, patience: float = 0.0) -> Matrix | None:
+    async def find_vector(self, text: str, *, patience: float = 0.0) -> Matrix | None:
         """Return the vector of a text that a caller waits for; None where there is none for now."""
         try:
-            return await self.embedded(text, urgent=True, patience=patience)
+            return await self.embed_text(text, urgent=True, patience=patience)
         except UNEMBEDDED as error:
             log.debug("a memory has no vector yet: %s", error)
             return None
@@ -315,7 +321,7 @@ class Planner:
     async def _merged(self, node: _Node, candidate: Candidate, said: Ruled) -> bool:
         """Merge a candidate into what there is; by a model's text where that can be believed."""
         both = strip_role(node.memory), strip_role(candidate.memory)
-        text = await self.judge.merged(list(both), prefer=str(node.prefer), run=node.first.id)
+        text = await self.judge.merge(list(both), prefer=str(node.prefer), run=node.first.id)
         is_it = text is not None and find_objection(text, both) is None
         if text is not None and is_it and await self._taken(node, candidate, text, said=said):
             return True
@@ -327,15 +333,17 @@ class Planner:
         text = f"{node.memory.role}: {content}" if node.memory.role else content
         if len(text.encode()) > LONGEST:
             return False
-        vector = await self.vector(text)
+        vector = await self.find_vector(text)
         if vector is None:
             return False
         others = [node.vector, *node.cores, *candidate.vectors]
         least = min(cosine(vector, each) for each in others)
-        if not merging.faithful((least,), self.gates.min_faithfulness):
+        if not merging.is_faithful((least,), self.gates.min_faithfulness):
             return False
         at = self.clock.now()
-        became = whole(node.memory, candidate.memory, text, memory_id=f"mem_{ulid(at)}", at=at)
+        became = merge_memories(
+            node.memory, candidate.memory, text, memory_id=f"mem_{make_ulid(at)}", at=at
+        )
         but = {*node.but, candidate.memory.id}
         # A text that was there before has not grown, whatever is around it.
         if text not in {node.memory.text, candidate.memory.text}:
@@ -353,18 +361,20 @@ class Planner:
     async def _ask(self, vector: Matrix, memory: Memory) -> DenseQuestion:
         """Ask the index what is near, before the ledger is read."""
         most = self.gates.top_k + self.gates.neighbor_k + self.gates.max_rounds
-        return await self.around.ask(vector, similar_memories.MergeScope.of(memory), most=most)
+        return await self.around.ask(
+            vector, similar_memories.MergeScope.from_memory(memory), most=most
+        )
 
     def _candidates(
         self, connection: Connection, node: _Node, asked: DenseQuestion
     ) -> CandidatesSeen:
         """Return what is near the text as it is now, and what it may become one with."""
-        scope = similar_memories.MergeScope.of(node.memory)
+        scope = similar_memories.MergeScope.from_memory(node.memory)
         if node.is_new and not node.steps:
             known = similar_memories.find_active(connection, scope, digest(node.memory.text))
             if known is not None:
                 return CandidatesSeen(known)
-        near = self.around.near(connection, asked, scope, most=self.gates.top_k, but=node.but)
+        near = self.around.find_near(connection, asked, scope, most=self.gates.top_k, but=node.but)
         wanted = [each for each in near if each.cosine >= self.gates.merge_never]
         rows = memory_records.load_active(connection, [each.memory_id for each in wanted])
         found: list[Candidate] = []
@@ -378,7 +388,7 @@ class Planner:
             parted = memory_states.list_apart(connection, theirs).values()
             if any(not some.isdisjoint(mine) for some in parted):
                 continue
-            leaves = self.around.leaves(connection, other.id)
+            leaves = self.around.load_leaves(connection, other.id)
             said = self._ruled(node.memory, other, each.cosine)
             vectors = tuple(
                 np.frombuffer(blob, np.float32)
@@ -395,12 +405,12 @@ class Planner:
 
         Neighbours that it would merge with next do not count: they are the same thing, then gone.
         """
-        gates, scope = self.gates, similar_memories.MergeScope.of(merged)
-        said = similar_memories.says(connection, scope, digest(merged.text))
+        gates, scope = self.gates, similar_memories.MergeScope.from_memory(merged)
+        said = similar_memories.find_text(connection, scope, digest(merged.text))
         if said is not None and said not in but:
             return True
         most = gates.neighbor_k + gates.top_k
-        near = self.around.near(connection, asked, scope, most=most, but=but)
+        near = self.around.find_near(connection, asked, scope, most=most, but=but)
         if not near or near[0].cosine <= gates.max_neighbor_score:
             return False
         rows = memory_records.load_active(connection, [each.memory_id for each in near])
@@ -411,7 +421,7 @@ class Planner:
             and self._ruled(merged, rows[each.memory_id], each.cosine).verdict
             is not MergeVerdict.MERGE
         ]
-        return neighbour_score(counted, gates.neighbor_k) > gates.max_neighbor_score
+        return score_neighbours(counted, gates.neighbor_k) > gates.max_neighbor_score
 
     def _ruled(self, node: Memory, other: Memory, cosine_: float) -> Ruled:
         """Return what the rules say of two memories."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.domain.agent import OWNER, Caller, agent_id, shown
+from cortex_actors.domain.agent import OWNER, Caller, format_given, read_agent_id
 from cortex_actors.domain.memory import MERGEABLE, PROBE, Layer, Memory, MemoryType, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
@@ -18,7 +18,7 @@ from cortex_actors.rules.merging import Prefer
 from cortex_actors.storage import memory_records, realms
 from cortex_actors.storage.memory import village
 from cortex_actors.storage.memory_records import digest
-from cortex_actors.text.summary import abstract, summary
+from cortex_actors.text.summary import make_abstract, make_summary
 from cortex_actors.text.terms import parse_word
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class RememberRequest:
         """Whether it is the doctor's: nothing is said of it, and nothing noted."""
         return self.agent == PROBE
 
-    def memory(self, memory_id: str, at: int) -> Memory:
+    def make_memory(self, memory_id: str, at: int) -> Memory:
         """Return the memory that it begins as."""
         same: dict[str, Any] = {name: getattr(self, name) for name in _SAME}
         return Memory(
@@ -95,8 +95,8 @@ class RememberRequest:
             agent_id=self.agent,
             created_at=at,
             layer_since=at,
-            abstract=abstract(self.content) if self.abstract is None else self.abstract,
-            summary=summary(self.content),
+            abstract=make_abstract(self.content) if self.abstract is None else self.abstract,
+            summary=make_summary(self.content),
             saved_by=self.caller.by,
             **same,
         )
@@ -140,7 +140,7 @@ class Remembered:
             said.append(f"It stays in its layer, {self.layer}; to change that: {deeper}")
         return " ".join(said)
 
-    def shown(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return it as clients get it."""
         found = asdict(self)
         found["merged"] = list(self.merged)
@@ -180,7 +180,7 @@ class Posted:
     state: str
     wish: RememberRequest
 
-    def shown(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """Return it as clients get it."""
         wish = self.wish
         return {
@@ -198,7 +198,9 @@ def check_message(given: Message, *, agent: str, caller: Caller) -> RememberRequ
     A post is a working memory: what is said to others is meant to be found for some days.
     """
     realm = parse_word(Realm, given.realm, name="realm")
-    related = tuple(dict.fromkeys(map(agent_id, list_ids(given.related_agents, "related_agents"))))
+    related = tuple(
+        dict.fromkeys(map(read_agent_id, list_ids(given.related_agents, "related_agents")))
+    )
     if realm is Realm.BRIDGE and not set(related) - {agent}:
         raise BadInput(
             "cannot post on a bridge to no agent: name one in related_agents (--to AGENT)"
@@ -224,15 +226,17 @@ def save_post(connection: Connection, wish: RememberRequest, *, memory_id: str, 
     Raises `NotFound` for a post that it answers and may not read.
     """
     realms.require_readable(connection, wish.replies_to, wish.agent)
-    said = wish.memory(memory_id, at)
+    said = wish.make_memory(memory_id, at)
     whole = replace(
         wish, thread=wish.thread or village.find_thread(connection, wish.replies_to, beside=said)
     )
     if wish.type in MERGEABLE and wish.realm is not Realm.BRIDGE:
-        known = village.find_stated(connection, whole.memory(memory_id, at), digest(whole.text))
+        known = village.find_stated(
+            connection, whole.make_memory(memory_id, at), digest(whole.text)
+        )
         if known is not None:
             return Posted(known, EXISTING, whole)
-    made = replace(whole.memory(memory_id, at), merge_due=whole.is_mergeable)
+    made = replace(whole.make_memory(memory_id, at), merge_due=whole.is_mergeable)
     memory_records.save(connection, [made])
     if whole.realm in village.SPOKEN:
         village.note_due(connection, [memory_id])
@@ -242,7 +246,7 @@ def save_post(connection: Connection, wish: RememberRequest, *, memory_id: str, 
 def list_ids(given: object, name: str) -> tuple[str, ...]:
     """Return a list of ids, each once; raises `BadInput` for what is none, and for too many."""
     if not isinstance(given, list | tuple) or not all(isinstance(each, str) for each in given):
-        raise BadInput(f"{name} must be a list of ids, not {shown(given)}")
+        raise BadInput(f"{name} must be a list of ids, not {format_given(given)}")
     if len(given) > MOST:
         raise BadInput(f"{name} names {len(given)}, and at most {MOST} are taken")
     return tuple(dict.fromkeys(each.removeprefix("#") for each in given))

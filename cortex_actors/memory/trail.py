@@ -12,7 +12,7 @@ import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cortex_actors.clock import Clock, ulid
+from cortex_actors.clock import Clock, make_ulid
 from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.rules import admission
 from cortex_actors.runtime.actor import AsyncioActor, deferred
@@ -64,7 +64,7 @@ class Trail(AsyncioActor):
             admission.make_crumb,
             given,
             agent=agent,
-            name=f"crm_{ulid(now)}",
+            name=f"crm_{make_ulid(now)}",
             at=now,
             saved_by=by,
             session=name_session(agent, now),
@@ -75,6 +75,6 @@ class Trail(AsyncioActor):
 
         def work(connection: Connection) -> tuple[CrumbRecord, Sequence[Event[Payload]]]:
             agent_records.leave(connection, crumb)
-            return crumb, [self._publisher.event(CRUMB_LEFT, Ids((crumb.id,)))]
+            return crumb, [self._publisher.make_event(CRUMB_LEFT, Ids((crumb.id,)))]
 
         return await self._publisher.write(work)

@@ -21,7 +21,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.bus.consumer import Wake
-from cortex_actors.clock import Clock, ulid
+from cortex_actors.clock import Clock, make_ulid
 from cortex_actors.domain.agent import OWNER, Caller
 from cortex_actors.domain.event import Event, Ids, Payload
 from cortex_actors.errors import CortexError, MailboxFull
@@ -30,7 +30,7 @@ from cortex_actors.rules import convergence
 from cortex_actors.rules.convergence import AgreeingGroup, ConvergenceResult, Voice
 from cortex_actors.runtime.actor import AsyncioActor, deferred
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.threads import Threads, within
+from cortex_actors.runtime.threads import Threads, wait_within
 from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.memory import village
 from cortex_actors.storage.search.matrix import VectorMatrix, cosine
@@ -143,20 +143,22 @@ class Village(AsyncioActor):
         Raises `BadInput`, `NotFound` for what it answers, `Refused` for a secret, `NotYours`, and
         what writing the ledger raises.
         """
-        acting = caller.acting(agent, self._settings.agent)
+        acting = caller.choose_agent(agent, self._settings.agent)
         # Its text is looked at on a thread.
         wish = await asyncio.to_thread(check_message, given, agent=acting, caller=caller)
         now = self._clock.now()
-        memory_id = f"mem_{ulid(now)}"
+        memory_id = f"mem_{make_ulid(now)}"
 
         def work(connection: Connection) -> tuple[Posted, list[Event[Payload]]]:
             posted = save_post(connection, wish, memory_id=memory_id, at=now)
             if posted.state != SAVED:
                 return posted, []
             topics = (MEMORY_REMEMBERED, VILLAGE_POSTED)[: 1 + (wish.realm in village.SPOKEN)]
-            return posted, [self._publisher.event(topic, Ids((memory_id,))) for topic in topics]
+            return posted, [
+                self._publisher.make_event(topic, Ids((memory_id,))) for topic in topics
+            ]
 
-        return (await self._publisher.write(work)).shown()
+        return (await self._publisher.write(work)).as_dict()
 
     @deferred
     async def converge(
@@ -170,7 +172,7 @@ class Village(AsyncioActor):
         rows = await self._embed([query], urgent=True, patience=PATIENCE, model=self._model)
         floor = self._settings.relevance  # from which a post is about the question at all
         posts = await self._records.read(
-            lambda c: self._near.near(c, rows[0], reader=reader, most=MOST, floor=floor)
+            lambda c: self._near.find_nearest(c, rows[0], reader=reader, most=MOST, floor=floor)
         )
         find = partial(convergence.find_groups, threshold=threshold, min_agents=min_agents)
         found = await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
@@ -194,7 +196,7 @@ class Village(AsyncioActor):
             pause = self._settings.merge_again_s  # a post may have been kept without its event
             if await self._left():  # wait for vectors, longer each time
                 pause = PAUSES[min(tries, len(PAUSES) - 1)]
-            tries = 0 if await within(self._clock, pause, self._is_due.wait()) else tries + 1
+            tries = 0 if await wait_within(self._clock, pause, self._is_due.wait()) else tries + 1
 
     async def _left(self) -> bool:
         """Compare what has a vector by now; return whether something waits."""
@@ -224,7 +226,7 @@ class Village(AsyncioActor):
         try:
             posts = await self._records.read(partial(self._beside, memory_id))
             if len(posts) >= convergence.HARMONY:
-                find = partial(convergence.around, threshold=self._settings.convergence)
+                find = partial(convergence.find_group, threshold=self._settings.convergence)
                 found = await self._threads.run(lambda: find(_voices(posts), _likeness(posts)))
         except CortexError:
             raise
@@ -235,9 +237,9 @@ class Village(AsyncioActor):
     def _beside(self, memory_id: str, connection: Connection) -> list[village.Post]:
         """Return a post with the nearest of other agents; nothing for one without a vector."""
         least = self._settings.convergence
-        for first in self._near.posts(connection, [memory_id]):
+        for first in self._near.load_posts(connection, [memory_id]):
             mine = first.memory.agent_id
-            others = self._near.near(
+            others = self._near.find_nearest(
                 connection, first.row, reader=None, most=MOST, floor=least, but=mine
             )
             return [first, *others]
@@ -253,7 +255,7 @@ class Village(AsyncioActor):
             for group in groups:
                 ids, kind = tuple(voice.id for voice in group.voices), group.kind
                 if village.note_group(connection, ids, kind=kind, likeness=group.likeness, at=now):
-                    said.append(self._publisher.event(CONVERGENCE_DETECTED, Ids(ids)))
+                    said.append(self._publisher.make_event(CONVERGENCE_DETECTED, Ids(ids)))
             return None, said
 
         await self._publisher.write(work)

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested, parts
+from cortex_actors.domain.event import AccumulationComplete, FileChanged, ScanRequested, split_ids
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.project import Alert, AlertKind, Project, innermost, is_pruned
+from cortex_actors.domain.project import Alert, AlertKind, Project, find_innermost, is_pruned
 from cortex_actors.errors import BadInput, CortexError
 from cortex_actors.files.ignores import is_left_out
-from cortex_actors.files.repository import origin
+from cortex_actors.files.repository import find_origin
 from cortex_actors.pipeline import reading
 from cortex_actors.pipeline.likeness import Likeness, embed_texts
 from cortex_actors.runtime.threads import Threads
@@ -71,7 +71,7 @@ class FileJob:
         """How to read the file; None when it is none of ours."""
         return None if is_pruned(self.relative) else find_dialect(self.relative)
 
-    def refusal(self) -> str:
+    def explain_refusal(self) -> str:
         """Return the reason why a file is not read: it instructs no agent here."""
         if is_pruned(self.relative):
             return (
@@ -108,13 +108,13 @@ def silence(connection: Connection, path: str, at: int) -> dict[str, int]:
 
 def find_owner(connection: Connection, path: str) -> tuple[Project | None, Revocation | None]:
     """Return the project that holds a file, and what keeps the file from being taken in."""
-    project = innermost(projects.followed(connection), path)
+    project = find_innermost(projects.list_followed(connection), path)
     return project, None if project is None else reviews.find_bar(connection, project.id, path)
 
 
 def _placed(path: str, project: Project | None) -> tuple[str, bool]:
     """Return the one name of a file, and whether its project leaves its folder out. Blocks."""
-    name = reading.place(path)
+    name = reading.resolve_place(path)
     return name, name == path and project is not None and is_left_out(project.root, path)
 
 
@@ -122,9 +122,11 @@ def load_known(
     connection: Connection, project_id: str | None
 ) -> tuple[list[Project], list[projects.FileState]]:
     """Return a followed project, or all of them, and what their files looked like."""
-    followed = [each for each in projects.followed(connection) if project_id in (None, each.id)]
+    followed = [
+        each for each in projects.list_followed(connection) if project_id in (None, each.id)
+    ]
     return followed, [
-        state for each in followed for state in projects.files(connection, each.id).values()
+        state for each in followed for state in projects.load_files(connection, each.id).values()
     ]
 
 
@@ -206,7 +208,9 @@ class Accumulator(Consumer):
         """Learn what a file says now."""
         given = event.payload
         now, owner = self.desk.clock.now(), given.project_id
-        run = projects.PipelineRun.at(self.desk.name, now, project_id=owner, path=given.path)
+        run = projects.PipelineRun.from_moment(
+            self.desk.name, now, project_id=owner, path=given.path
+        )
         project, taken_back = await self._records.read(lambda c: find_owner(c, given.path))
         try:
             path, is_left_out = await self._threads.run(_placed, given.path, project)
@@ -221,7 +225,9 @@ class Accumulator(Consumer):
             return self._outcome(replace(run, state="failed", error=reason))
         job = FileJob(project, path, replace(run, project_id=project.id))
         if job.dialect is None or is_left_out:
-            return await self._silenced(replace(job.run, state="failed", error=job.refusal()))
+            return await self._silenced(
+                replace(job.run, state="failed", error=job.explain_refusal())
+            )
         if taken_back is not None:
             return await self._silenced(replace(job.run, counts={"revoked": 1}))
         return await self._read(job, job.dialect)
@@ -234,7 +240,9 @@ class Accumulator(Consumer):
         wanted = event.payload.project_id
         followed, known = await self._records.read(lambda c: load_known(c, wanted))
         gone = await self._threads.run(lambda: [e for e in known if not os.path.lexists(e.path)])
-        origins = await self._threads.run(lambda: {each.id: origin(each.root) for each in followed})
+        origins = await self._threads.run(
+            lambda: {each.id: find_origin(each.root) for each in followed}
+        )
         return Outcome(
             lambda connection: projects.locate(connection, origins),
             [self.say(FILE_CHANGED, FileChanged(s.project_id, s.path)) for s in gone],
@@ -253,7 +261,7 @@ class Accumulator(Consumer):
         """Learn what a project's file says now."""
         limit, pool = self._settings.max_file_bytes, self._threads.pool
         try:
-            look = await reading.look(job.path, job.project, limit=limit, executor=pool)
+            look = await reading.read_file_state(job.path, job.project, limit=limit, executor=pool)
         except (FileNotFoundError, NotADirectoryError):
             return await self._vanished(job)
         state = replace(look.state, read_as=self._read_as)
@@ -298,9 +306,9 @@ class Accumulator(Consumer):
                 changed |= {each.insight_id for each in said.findings}
             # Last, because it may compute for long. A person's own file stays in its project.
             is_shared = not path.endswith(PRIVATE)
-            alike = (
-                self._likeness.same(connection, said.findings, vectors=found) if is_shared else {}
-            )
+            alike: dict[str, str] = {}
+            if is_shared:
+                alike = self._likeness.find_same(connection, said.findings, vectors=found)
             return alike, changed.union(alike.values())
 
         # Read beforehand, because events are said in the outcome: the path is in our hand.
@@ -375,6 +383,6 @@ class Accumulator(Consumer):
 
         done = [
             self.say(ACCUMULATION_COMPLETE, AccumulationComplete(run.id, run.project_id, some))
-            for some in parts(changed_ids, NAMED) or [()]
+            for some in split_ids(changed_ids, NAMED) or [()]
         ]
         return Outcome(all_of_it, [*say, *done])

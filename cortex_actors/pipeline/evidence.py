@@ -49,7 +49,7 @@ class WeighedInsights:
         """Return what two found together."""
         return WeighedInsights(*map(add, astuple(self), astuple(other)))
 
-    def named(self, others: Iterable[str]) -> WeighedInsights:
+    def add_candidates(self, others: Iterable[str]) -> WeighedInsights:
         """Return it with insights that may become principles for other reasons."""
         more = set(others) - set(self.candidates)
         return replace(self, candidates=(*self.candidates, *sorted(more)))
@@ -82,7 +82,7 @@ def weigh(said: Mapping[str, Sequence[SpokenText]], scales: Scales) -> WeighedIn
             changed.append((insight_id, insight.confidence))
         if is_boilerplate(texts[0].content):
             continue
-        lacking = unmet(insight, texts, scales)
+        lacking = find_unmet(insight, texts, scales)
         if not lacking:
             candidates.append(insight_id)
         elif promotion.awaits_person(lacking):
@@ -97,11 +97,13 @@ def has_earned(texts: Sequence[SpokenText], scales: Scales) -> bool:
     """
     if not texts[0].is_live or is_boilerplate(texts[0].content):
         return False
-    lacking = unmet(_insight(texts[0].id, texts, scales), texts, scales)
+    lacking = find_unmet(_insight(texts[0].id, texts, scales), texts, scales)
     return all(check.need is Need.NOT_PROMOTED for check in lacking)
 
 
-def unmet(insight: Insight, texts: Sequence[SpokenText], scales: Scales) -> tuple[Requirement, ...]:
+def find_unmet(
+    insight: Insight, texts: Sequence[SpokenText], scales: Scales
+) -> tuple[Requirement, ...]:
     """Return what an insight lacks for becoming a principle without a person."""
     first = texts[0]
     standing = PromotionStanding(
@@ -113,7 +115,7 @@ def unmet(insight: Insight, texts: Sequence[SpokenText], scales: Scales) -> tupl
         is_private=all(each.is_private for each in texts),
         differences=int(first.id in scales.differing),
     )
-    return promotion.unmet(insight, standing, now=scales.now, thresholds=scales.thresholds)
+    return promotion.find_unmet(insight, standing, now=scales.now, thresholds=scales.thresholds)
 
 
 def get_decision(texts: Sequence[SpokenText], decisions: Mapping[str, Decision]) -> Decision | None:

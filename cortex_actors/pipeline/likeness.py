@@ -61,7 +61,7 @@ class Likeness:
     neighbours: Neighbours
     merge: float
 
-    def same(
+    def find_same(
         self,
         connection: Connection,
         findings: Sequence[Finding],
@@ -83,7 +83,7 @@ class Likeness:
         if not new:
             return {}
         rows = np.stack([vectors[each.text_hash] for each in new])
-        near = self.neighbours.nearest(connection, rows, floor=self.merge, most=_NEAREST)
+        near = self.neighbours.find_nearest(connection, rows, floor=self.merge, most=_NEAREST)
         ids = {each.insight_id for some in near for each in some}
         known = insights.load_live(connection, ids - insights.filter_private(connection, ids))
         found: dict[str, str] = {}
@@ -158,7 +158,7 @@ class SecondOpinion:
         self._model = model
         self._examples: Matrix | None = None
 
-    async def of(self, ids: Collection[str]) -> list[Opinion]:
+    async def form_opinions(self, ids: Collection[str]) -> list[Opinion]:
         """Return the opinions on those of the insights on which there are any."""
         opinions: list[Opinion] = []
         for some in split_chunks(sorted(ids)):
@@ -166,7 +166,9 @@ class SecondOpinion:
             found = await self._records.read(look)
             if found is None:
                 try:
-                    self._examples = await self._embed(classification.texts(), model=self._model)
+                    self._examples = await self._embed(
+                        classification.list_examples(), model=self._model
+                    )
                 except CortexError as error:
                     log.debug("no second opinion now: %s", error)
                     return []
@@ -186,5 +188,6 @@ class SecondOpinion:
         return [
             Opinion(name, found.category, found.cosine)
             for name, row in sorted(rows.items())
-            if examples is not None and (found := classification.telling(row, examples)) is not None
+            if examples is not None
+            and (found := classification.choose_category(row, examples)) is not None
         ]

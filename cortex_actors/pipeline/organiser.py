@@ -38,13 +38,26 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete, parts
+from cortex_actors.domain.event import OrganisationComplete, ReconciliationComplete, split_ids
 from cortex_actors.domain.insight import hash_statement
-from cortex_actors.domain.principle import Link, Origin, Principle, PrincipleCategory, principle_id
+from cortex_actors.domain.principle import (
+    Link,
+    Origin,
+    Principle,
+    PrincipleCategory,
+    make_principle_id,
+)
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence, promotion
 from cortex_actors.pipeline.likeness import embed_texts
-from cortex_actors.pipeline.promotion import Formed, Gathered, PromotionUnit, Tools, formed, gather
+from cortex_actors.pipeline.promotion import (
+    Formed,
+    Gathered,
+    PromotionUnit,
+    Tools,
+    form_principle,
+    gather,
+)
 from cortex_actors.pipeline.relations import Linked, Linker, Ruling
 from cortex_actors.rules import merging
 from cortex_actors.runtime.threads import Threads
@@ -123,7 +136,9 @@ class Synthesising:
         if unit.origin is not Origin.CLUSTER or not unit.is_earned:
             return unit
         for name, principle in sorted(found.principles.items()):
-            if principle.origin is Origin.SYNTHESIS and found.made_of(name) == set(unit.members):
+            if principle.origin is Origin.SYNTHESIS and found.find_made_of(name) == set(
+                unit.members
+            ):
                 return replace(unit, origin=Origin.SYNTHESIS, keeps=name)
         sources = [found.said[each][0] for each in unit.members]
         texts = sorted({each.content for each in sources})
@@ -150,7 +165,7 @@ def _words(text: str) -> Principle:
     """Return a principle that has those words and nothing else yet."""
     digest = hash_statement(text)
     return Principle(
-        id=principle_id(digest),
+        id=make_principle_id(digest),
         content=text,
         content_hash=digest,
         category=PrincipleCategory.LEARNING,
@@ -219,7 +234,9 @@ def _supposed(
     `there` is the principle of those words, if there is one.
     """
     made = built.principle
-    part_of = [found.principles[each] for each in sorted(found.owed) if lead in found.made_of(each)]
+    part_of = [
+        found.principles[each] for each in sorted(found.owed) if lead in found.find_made_of(each)
+    ]
     replaced = [found.principles[each] for each in built.replaces]
     others = [*part_of, *([there] if there else []), *replaced]
     # Where nothing is there yet it may still be another insight's words that the principle has.
@@ -393,7 +410,7 @@ class Organiser(Consumer):
         self.actor_ref.on_end(self._threads.close)
         self._tools = Tools(records, neighbours, self._threads)
         self._settings = settings
-        self._scales = principle_decay.DecayScales.of(settings)
+        self._scales = principle_decay.DecayScales.from_settings(settings)
         self._embed = embed
         self._ruling = Ruling(promotion, neighbours.model, tables)
         self._writer = writer
@@ -407,7 +424,9 @@ class Organiser(Consumer):
     async def on_requested(self, _event: Event[Payload]) -> Outcome:
         """Look at everything that has earned it, or is a principle already."""
         sure = self._ruling.promotion.confidence
-        found = await self._tools.records.read(lambda c: promotion.everything(c, confidence=sure))
+        found = await self._tools.records.read(
+            lambda c: promotion.load_everything(c, confidence=sure)
+        )
         return await self._organise(found, full=True)
 
     async def suppose(self, insight_id: str) -> Supposed:
@@ -421,14 +440,14 @@ class Organiser(Consumer):
         if lead not in found.said or not found.said[lead][0].is_live:
             return Supposed(Would.NOTHING, lead)
         scales = promotion.make_scales(found, self._ruling.promotion, now)
-        lexicon = self._ruling.relations().lexicon
+        lexicon = self._ruling.make_relations().lexicon
         units = partial(promotion.find_units, found, scales, lexicon=lexicon)
         unit = _having(lead, await run(partial(units, assumed={lead})))
         assert unit is not None  # noqa: S101 - what is assumed to have earned it is part of one
         own = _having(lead, await run(units))
-        built = await run(promotion.formed, unit, found, now)
+        built = await run(promotion.form_principle, unit, found, now)
         made_id = built.principle.id
-        there = await read(lambda c: principles.by_ids(c, [made_id]))
+        there = await read(lambda c: principles.load_principles(c, [made_id]))
         supposed = _supposed(lead, unit, built, found, there=there.get(made_id))
         if own is not None and own.is_earned:
             supposed = replace(supposed, together=own.members)
@@ -442,19 +461,19 @@ class Organiser(Consumer):
         made, seen = supposed.principle, supposed.evidence
         if supposed.would is not Would.PROMOTE or made is None or seen is None:
             return supposed
-        linked = await self._linker.find([made], lexicon=self._ruling.relations().lexicon)
-        own = [each.seen_from(made.id) for each in linked.found if made.id in each.pair]
-        own.sort(key=lambda each: (-each.strength, each.other(made.id)))
+        linked = await self._linker.find([made], lexicon=self._ruling.make_relations().lexicon)
+        own = [each.view_from(made.id) for each in linked.found if made.id in each.pair]
+        own.sort(key=lambda each: (-each.strength, each.find_other_end(made.id)))
         counted = replace(seen, links=sum(each.supports for each in own))
         return replace(supposed, links=tuple(own), evidence=counted)
 
     async def _organise(self, ids: Collection[str], *, full: bool = False) -> Outcome:
         """Look at some insights and whatever is connected with them, and return what follows."""
-        begun = projects.PipelineRun.at(self.desk.name, self.desk.clock.now())
+        begun = projects.PipelineRun.from_moment(self.desk.name, self.desk.clock.now())
         await self._threads.run(self._ruling.read)
         found = await self._found(ids, begun.id, full=full)
         at = self.desk.clock.now()
-        now = await self._tools.records.read(lambda c: principle_decay.today(c, at))
+        now = await self._tools.records.read(lambda c: principle_decay.get_today(c, at))
         counts = {"candidates": len(ids), **found.counts}
         trouble = self._ruling.trouble or None
         run = replace(begun, finished_at=at, counts=counts, error=trouble)
@@ -463,14 +482,14 @@ class Organiser(Consumer):
             found.write(connection, at=at, now=now, scales=self._scales)
             projects.record(connection, run)
 
-        changed = parts(found.changed_ids, NAMED) or [()]
+        changed = split_ids(found.changed_ids, NAMED) or [()]
         done = [OrganisationComplete(run.id, some) for some in changed]
         return Outcome(work, [self.say(topics.ORGANISATION_COMPLETE, each) for each in done])
 
     async def _found(self, ids: Collection[str], run: str, *, full: bool) -> Organisation:
         """Return what becomes of insights."""
         tools, ruling = self._tools, self._ruling
-        lexicon = ruling.relations().lexicon
+        lexicon = ruling.make_relations().lexicon
         found = await promotion.gather(tools, ids, dedup=self._settings.dedup)
         now = self.desk.clock.now()
         scales = promotion.make_scales(found, ruling.promotion, now)
@@ -478,7 +497,7 @@ class Organiser(Consumer):
         written = Synthesising(self._writer, found, run, lexicon)
         units = await written.write(planned, self._embed, model=tools.neighbours.model)
         made = await tools.threads.run(
-            lambda: [formed(e, found, now, words=written.words.get(e.key)) for e in units]
+            lambda: [form_principle(e, found, now, words=written.words.get(e.key)) for e in units]
         )
         # The principles that are none any more, but those that others take the place of.
         replaced = {name for each in made for name in each.replaces}
@@ -512,9 +531,9 @@ class Organiser(Consumer):
         at, scales = self.desk.clock.now(), self._scales
 
         def look(connection: Connection) -> set[str]:
-            now = principle_decay.today(connection, at)
-            before = principles.by_ids(connection, same)
-            counted = principle_decay.evidence(connection, same)
+            now = principle_decay.get_today(connection, at)
+            before = principles.load_principles(connection, same)
+            counted = principle_decay.load_evidence(connection, same)
             return {
                 name
                 for name, each in counted.items()

@@ -37,7 +37,7 @@ from cortex_actors.domain.principle import (
     Origin,
     Principle,
     PrincipleCategory,
-    principle_id,
+    make_principle_id,
 )
 from cortex_actors.domain.project import Decision
 from cortex_actors.pipeline import evidence
@@ -48,8 +48,8 @@ from cortex_actors.rules.promotion import (
     PromotionThresholds,
     compute_confidence,
     compute_quality,
-    parts,
-    rank,
+    compute_rank,
+    list_parts,
 )
 from cortex_actors.storage.pipeline import (
     contradictions,
@@ -152,7 +152,7 @@ def agree(left: SpokenText, right: SpokenText, *, lexicon: Lexicon | None = None
     if left.id == right.id:
         return True
     if left.granularity is Granularity.SECTION:
-        return contradiction.opposition(*sorted((left.content, right.content))) is None
+        return contradiction.find_opposition(*sorted((left.content, right.content))) is None
     return contradiction.agrees(left.claim, right.claim, lexicon=lexicon)
 
 
@@ -210,9 +210,11 @@ class Gathered:
     def next(self) -> set[str]:
         """The insights that are next to them."""
         members = {each for _, some in self.grouped.values() for each in some}
-        return {self.leads.get(each, each) for each in members}.union(*map(self.made_of, self.owed))
+        return {self.leads.get(each, each) for each in members}.union(
+            *map(self.find_made_of, self.owed)
+        )
 
-    def made_of(self, principle_id: str) -> set[str]:
+    def find_made_of(self, principle_id: str) -> set[str]:
         """Return the insights that a principle comes of now."""
         owed = self.owed[principle_id]
         return {self.leads.get(each.insight_id, each.insight_id) for each in owed}
@@ -229,7 +231,7 @@ class Tools:
     judge: PairJudge | None = None
 
 
-def everything(connection: Connection, *, confidence: float) -> set[str]:
+def load_everything(connection: Connection, *, confidence: float) -> set[str]:
     """Return every insight that may have earned something, or that a principle comes of.
 
     They are sure enough, approved, clustered, or derived.
@@ -237,7 +239,7 @@ def everything(connection: Connection, *, confidence: float) -> set[str]:
     return {
         *insight_evidence.load_sure(connection, confidence),
         *reviews.load_decisions(connection),
-        *contradictions.everybody(connection),
+        *contradictions.load_clustered(connection),
         *principles.load_derived(connection),
     }
 
@@ -275,7 +277,7 @@ def _known(
 ) -> tuple[InsightVectors, Mapping[str, Decision], set[str], set[str]]:
     """Return the vectors of what can be found, and what persons have said."""
     return (
-        neighbours.found(connection),
+        neighbours.load_found(connection),
         reviews.load_decisions(connection),
         contradictions.load_kept(connection),
         reviews.load_revoked_principles(connection),
@@ -298,15 +300,15 @@ def _look(connection: Connection, *, neighbours: Neighbours, ids: Sequence[str])
     """Return what is known about some insights that represent themselves."""
     names = set(contradictions.load_clusters(connection, ids).values())
     clusters = contradictions.get_clusters(connection, names)
-    made = principles.coming_of(connection, ids)
+    made = principles.find_coming_of(connection, ids)
     owed = principles.load_derivations(connection, made)
     concerned = {each.insight_id for some in owed.values() for each in some}
     return Gathered(
         said=load_texts(connection, ids),
         grouped={each.id: (each.medoid_id, each.members) for each in clusters},
         owed=owed,
-        principles=principles.by_ids(connection, made),
-        rows=neighbours.rows(connection, insight_evidence.filter_said(connection, ids)),
+        principles=principles.load_principles(connection, made),
+        rows=neighbours.load_rows(connection, insight_evidence.filter_said(connection, ids)),
         leads=_leads(connection, ids=concerned),
         differing=set(contradictions.count_differing(connection, ids)),
     )
@@ -323,11 +325,11 @@ def _near(
     inside = sorted(found.rows)
     own = Rows(inside, np.stack([found.rows[each] for each in inside]), np.arange(len(inside)))
     edges: Edges = {}
-    for name, near in zip(names, InsightVectors((own,)).near(asked, dedup), strict=True):
+    for name, near in zip(names, InsightVectors((own,)).find_near(asked, dedup), strict=True):
         for other, likeness in near:
             if other != name:
                 edges[min(name, other), max(name, other)] = likeness
-    others = {each.insight_id for near in texts.near(asked, dedup) for each in near}
+    others = {each.insight_id for near in texts.find_near(asked, dedup) for each in near}
     return edges, others - found.rows.keys()
 
 
@@ -390,7 +392,7 @@ def _staying(found: Gathered, scales: evidence.Scales, covered: set[str]) -> lis
     """Return the principles of which nothing has earned it now, as what they are without that."""
     stays = []
     for name, principle in sorted(found.principles.items()):
-        members, origin = tuple(sorted(found.made_of(name))), principle.origin
+        members, origin = tuple(sorted(found.find_made_of(name))), principle.origin
         if name in found.revoked:
             stays.append(PromotionUnit(_voice(found, principle), members, origin, keeps=name))
         elif origin is Origin.SYNTHESIS:
@@ -503,7 +505,7 @@ class Formed:
     is_changed: bool = True
 
 
-def formed(
+def form_principle(
     unit: PromotionUnit, found: Gathered, now: int, *, words: Principle | None = None
 ) -> Formed:
     """Return the principle that a unit is; `words` has them where no insight does.
@@ -547,7 +549,7 @@ def _made(unit: PromotionUnit, found: Gathered, now: int, kept: Principle | None
     digest = kept.content_hash if kept else voice.content_hash
     since = [found.principles[name].created_at for name in _family(unit, found)]
     return Principle(
-        id=principle_id(digest),
+        id=make_principle_id(digest),
         content=kept.content if kept else voice.content,
         content_hash=digest,
         elaboration=_elaboration(unit, found, texts, kept),
@@ -556,7 +558,7 @@ def _made(unit: PromotionUnit, found: Gathered, now: int, kept: Principle | None
         domains=tuple(sorted({each.domain for each in texts if each.domain and each.paths})),
         confidence=sure,
         quality=good,
-        rank=rank(parts(sure, seen.observations, quality=good)),
+        rank=compute_rank(list_parts(sure, seen.observations, quality=good)),
         origin=unit.origin,
         text_hash=kept.text_hash if kept else voice.text_hash,
         created_at=min(since, default=now),
@@ -571,7 +573,7 @@ def _family(unit: PromotionUnit, found: Gathered) -> set[str]:
         for name in found.owed
         if name in found.principles
         and name not in found.revoked
-        and not inside.isdisjoint(found.made_of(name))
+        and not inside.isdisjoint(found.find_made_of(name))
     }
 
 

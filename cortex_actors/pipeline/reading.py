@@ -41,9 +41,9 @@ from cortex_actors.domain.insight import (
     InsightSource,
     hash_section,
     hash_statement,
-    insight_id,
+    make_insight_id,
 )
-from cortex_actors.domain.project import Alert, AlertKind, StatementKind, file_hash
+from cortex_actors.domain.project import Alert, AlertKind, StatementKind, hash_file
 from cortex_actors.errors import BadInput, FileTooLarge, Refused
 from cortex_actors.pipeline.likeness import embed_texts
 from cortex_actors.render import fence
@@ -51,7 +51,7 @@ from cortex_actors.rules.classification import classify
 from cortex_actors.rules.promotion import FILE_CHARACTERS, find_file_domains
 from cortex_actors.rules.sameness import says_something
 from cortex_actors.runtime.threads import read_file
-from cortex_actors.storage.embeddings import Embed, Matrix, embedded_text
+from cortex_actors.storage.embeddings import Embed, Matrix, make_text
 from cortex_actors.storage.pipeline.insights import FIRST_CONFIDENCE, Finding
 from cortex_actors.storage.projects import LEFT_OUT, FileState
 from cortex_actors.text import hazards
@@ -79,11 +79,11 @@ class FileLook:
     real: str = ""
 
 
-def place(path: str) -> str:
+def resolve_place(path: str) -> str:
     """Return the one name of a file: its folder's real path and its own name. Blocks.
 
-    A link at its end is left as it is: what it means is for `look`. Raises `BadInput` for what is
-    no absolute path.
+    A link at its end is left as it is: what it means is for `read_file_state`. Raises `BadInput`
+    for what is no absolute path.
     """
     given = Path(path)
     whole = given.name in ("", "..")
@@ -97,7 +97,7 @@ def place(path: str) -> str:
     return real if whole else str(Path(real, given.name))
 
 
-async def look(
+async def read_file_state(
     path: str, project: Project, *, limit: int, executor: Executor | None = None
 ) -> FileLook:
     """Return the file at a path; whatever may hang on a disk runs on the executor's threads.
@@ -128,14 +128,14 @@ async def look(
         return FileLook(replace(state, error=reason), None)
     # A way to a thread and back takes longer than the hash of a page.
     is_short = len(data) <= SHORT
-    digest = file_hash(data) if is_short else await loop.run_in_executor(executor, file_hash, data)
+    digest = hash_file(data) if is_short else await loop.run_in_executor(executor, hash_file, data)
     return FileLook(replace(state, sha256=digest), data, real)
 
 
 def _seen(path: str, project: Project, *, limit: int) -> FileLook:
     """Return what lies at a path, not read yet (on a thread); raises what `os.stat` does."""
     found = Path(path).stat()
-    state = FileState.of(path, project.id, found=found)
+    state = FileState.from_stat(path, project.id, found=found)
     reason, real = "", ""
     if not stat.S_ISREG(found.st_mode):
         reason = f"cannot read {path}: it is not a regular file; put a text file there"
@@ -167,7 +167,7 @@ def _astray(path: str, project: Project, error: OSError | ValueError) -> FileSta
         reason = f"cannot read {path}: it is a link that leads nowhere ({why}); mend the link"
     else:
         found = None
-    return replace(FileState.of(path, project.id, found=found), error=reason)
+    return replace(FileState.from_stat(path, project.id, found=found), error=reason)
 
 
 def _too_large(path: str, size: int, limit: int) -> str:
@@ -208,10 +208,10 @@ def admit(text: str, *, under: str | None) -> tuple[str, Doubt | None]:
     `under` is its heading. Hidden characters of that count as the text's: it is shown and searched
     with it.
     """
-    shown = hazards.visible(text)
-    if hidden := hazards.hidden(f"{under or ''}\n{text}"):
-        return shown, (AlertKind.HIDDEN_UNICODE, hazards.told(hidden))
-    reason = hazards.suspicion(text)
+    shown = hazards.show_hidden(text)
+    if hidden := hazards.find_hidden(f"{under or ''}\n{text}"):
+        return shown, (AlertKind.HIDDEN_UNICODE, hazards.describe_hidden(hidden))
+    reason = hazards.find_suspicion(text)
     return shown, (AlertKind.INJECTION, reason) if reason else None
 
 
@@ -220,8 +220,10 @@ def find_hidden(fragment: Fragment) -> tuple[Alert, ...]:
 
     Such as in a comment: nothing of it is used, and still someone put them there.
     """
-    hidden = hazards.hidden(fragment.content)
-    return _alerts(fragment, (AlertKind.HIDDEN_UNICODE, hazards.told(hidden)) if hidden else None)
+    hidden = hazards.find_hidden(fragment.content)
+    return _alerts(
+        fragment, (AlertKind.HIDDEN_UNICODE, hazards.describe_hidden(hidden)) if hidden else None
+    )
 
 
 def _alerts(
@@ -362,10 +364,10 @@ class FileReader:
 def _section(fragment: Fragment, scope: str) -> tuple[Finding, tuple[Alert, ...]]:
     """Return a section as the insight it is, as the document has it."""
     kept, doubt = admit(fragment.content, under=fragment.heading)
-    heading = None if fragment.heading is None else hazards.visible(fragment.heading)
+    heading = None if fragment.heading is None else hazards.show_hidden(fragment.heading)
     digest = hash_section(kept)
-    plain = InsightSource.of(insight_id(digest), fragment, scope=scope)
-    text = embedded_text(heading, kept)
+    plain = InsightSource.from_fragment(make_insight_id(digest), fragment, scope=scope)
+    text = make_text(heading, kept)
     made = _finding(kept, digest, source=replace(plain, heading=heading), doubt=doubt)
     hashed = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
     return replace(made, text_hash=hashed), _alerts(fragment, doubt)
@@ -375,7 +377,7 @@ def _finding(text: str, digest: str, *, source: InsightSource, doubt: Doubt | No
     """Return a text as the insight that it is."""
     taken = classify(text, source.heading)
     return Finding(
-        insight_id=insight_id(digest),
+        insight_id=make_insight_id(digest),
         content=text,
         content_hash=digest,
         category=str(taken.category),
@@ -398,9 +400,9 @@ def _statement(
     lines = statement.line_start, statement.line_end
     kept, doubt = admit(statement.text, under=statement.heading)
     text = " ".join(unicodedata.normalize("NFC", kept).split())
-    heading = hazards.visible(statement.heading) or None
+    heading = hazards.show_hidden(statement.heading) or None
     digest = hash_statement(text)
-    plain = InsightSource.of_statement(insight_id(digest), fragment, statement, scope=scope)
+    plain = InsightSource.from_statement(make_insight_id(digest), fragment, statement, scope=scope)
     finding = replace(
         _finding(text, digest, source=replace(plain, heading=heading), doubt=doubt),
         granularity=Granularity.STATEMENT,
@@ -441,7 +443,7 @@ class PlacedTexts:
     page: ComparedTexts
     vectors: Mapping[str, Matrix] = field(default_factory=dict)
 
-    def rows(self, texts: Sequence[str]) -> Matrix | None:
+    def load_rows(self, texts: Sequence[str]) -> Matrix | None:
         """Return the vectors of several of its texts; None unless every one has one."""
         found = [self.vectors[each] for each in texts if each in self.vectors]
         return np.stack(found) if found and len(found) == len(texts) else None
@@ -490,7 +492,7 @@ class ComparedTexts:
 WHOLES = 300
 
 
-def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> ComparedTexts:
+def make_page(data: bytes, dialect: Dialect, *, path: str, project: str) -> ComparedTexts:
     """Return what a human says in a file. Blocks: a large file takes a while.
 
     Raises `BadInput`, naming the path, for what is no text or says too much.
@@ -498,7 +500,7 @@ def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Compar
     reader = FileReader(dialect, path, project, Granularity.STATEMENT)
     parsed = reader.parse(data)
     found, said = [remove_secrets(e)[0] for e in parsed], reader.read_sections(parsed, data)
-    text = "\n\n".join(embedded_text(each.heading, each.content) for each in found)
+    text = "\n\n".join(make_text(each.heading, each.content) for each in found)
     lines = (
         FileStatement(
             Claim(each.content, each.source.heading, each.source.scope),
@@ -510,10 +512,10 @@ def page_of(data: bytes, dialect: Dialect, *, path: str, project: str) -> Compar
         )
         for each in said.findings
     )
-    return _whole(text, (embedded_text(each.heading, each.content) for each in found), lines)
+    return _whole(text, (make_text(each.heading, each.content) for each in found), lines)
 
 
-def joined(pages: Iterable[ComparedTexts]) -> ComparedTexts:
+def join_pages(pages: Iterable[ComparedTexts]) -> ComparedTexts:
     """Return several files as one: what an agent reads that has to read them all."""
     every = list(pages)
     if len(every) == 1:
@@ -529,6 +531,6 @@ def _whole(text: str, sections: Iterable[str], lines: Iterable[FileStatement]) -
     return ComparedTexts(short, some, tuple(lines), find_file_domains(text))
 
 
-async def placed(page: ComparedTexts, embed: Embed, *, model: str) -> PlacedTexts:
+async def embed_page(page: ComparedTexts, embed: Embed, *, model: str) -> PlacedTexts:
     """Return a page with its vectors; without any while there is no embedder."""
     return PlacedTexts(page, await embed_texts(embed, {e: e for e in page.embedded}, model=model))

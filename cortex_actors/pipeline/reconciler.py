@@ -32,7 +32,12 @@ import numpy as np
 from cortex_actors import topics
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.domain.event import Ids, ReconciliationComplete, ReconciliationRequested, parts
+from cortex_actors.domain.event import (
+    Ids,
+    ReconciliationComplete,
+    ReconciliationRequested,
+    split_ids,
+)
 from cortex_actors.errors import CortexError
 from cortex_actors.pipeline import evidence, promotion, reconciliation
 from cortex_actors.pipeline.promotion import Tools
@@ -79,11 +84,15 @@ def load_connected(connection: Connection, ids: Collection[str]) -> set[str]:
     return whole | insights.load_followers(connection, whole).keys()
 
 
-def everything(connection: Connection) -> set[str]:
+def load_everything(connection: Connection) -> set[str]:
     """Return all texts that are said, and all that anything is said of."""
-    pairs = [each.pair for each in contradictions.listed(connection) if each.is_open]
+    pairs = [each.pair for each in contradictions.list_contradictions(connection) if each.is_open]
     found = insight_evidence.load_said(connection).union(*pairs)
-    return found | contradictions.everybody(connection) | insight_evidence.everybody(connection)
+    return (
+        found
+        | contradictions.load_clustered(connection)
+        | insight_evidence.load_slotted(connection)
+    )
 
 
 def _everybody(some: Mapping[str, Collection[str]]) -> set[str]:
@@ -149,7 +158,7 @@ class Comparing:
             left = await tools.records.read(verdicts.list_proposals)
             seeds = {*seeds, *(side for each in left[:ASKED] for side in each.pair)}
         around = Neighbourhood(
-            ruling.relations(),
+            ruling.make_relations(),
             words=await tools.records.read(verdicts.load_words),
             is_asking=is_asking,
         )
@@ -163,7 +172,7 @@ class Comparing:
             looked: list[str] = await self._tools.threads.run(sorted, frontier)
             for start in range(0, len(looked), EXPLORED_AT_ONCE):
                 await self._look(around, looked[start : start + EXPLORED_AT_ONCE])
-            frontier = await self._tools.threads.run(around.connected, looked)
+            frontier = await self._tools.threads.run(around.find_connected, looked)
 
     async def _compare_slots(
         self, around: Neighbourhood, insights: Collection[str]
@@ -171,7 +180,7 @@ class Comparing:
         """Compare insights with all that share a slot with them; return the slots of each."""
         relations, texts = around.relations, around.texts
         found = await self._tools.threads.run(
-            lambda: {each: relations.slots(texts[each]) for each in sorted(insights)}
+            lambda: {each: relations.find_slots(texts[each]) for each in sorted(insights)}
         )
         wanted = await self._tools.threads.run(_everybody, found)
         known = await self._tools.records.read(lambda c: insight_evidence.load_sharing(c, wanted))
@@ -181,7 +190,7 @@ class Comparing:
             some = {each: found[each] for each in names[start : start + EXPLORED_AT_ONCE]}
             sharing = await self._tools.threads.run(_sharing, some, by_slot)
             await self._meet(around, await self._tools.threads.run(_everybody, sharing))
-            await self._tools.threads.run(around.disagree, sharing, found.keys())
+            await self._tools.threads.run(around.compare_slots, sharing, found.keys())
         await self._ask(around)
         return found
 
@@ -194,12 +203,12 @@ class Comparing:
         asked = [each for each in ids if each in found]
         rows = np.stack([found[each] for each in asked]) if asked else np.zeros((0, 0))
         least = around.relations.least
-        near = await run(held.near, rows.astype(np.float32), least)
+        near = await run(held.find_near, rows.astype(np.float32), least)
         met = await run(lambda: {each.insight_id for some in near for each in some})
-        met.update(*around.spoken_of(ids))
+        met.update(*around.find_spoken_of(ids))
         await self._meet(around, met)
         await run(around.compare, asked, near)
-        await run(around.heed, ids)
+        await run(around.judge_spoken, ids)
         around.visited.update(ids)
         await self._ask(around)
 
@@ -208,8 +217,8 @@ class Comparing:
     ) -> tuple[Mapping[str, insight_evidence.SpokenText], Mapping[str, Matrix], InsightVectors]:
         """Read texts with their vectors, and what to compare them with (in a transaction)."""
         if self._held is None:
-            self._held = self._tools.neighbours.texts(connection)
-        rows = self._tools.neighbours.rows(connection, ids)
+            self._held = self._tools.neighbours.load_texts(connection)
+        rows = self._tools.neighbours.load_rows(connection, ids)
         return insight_evidence.load_texts(connection, ids), rows, self._held
 
     async def _meet(self, around: Neighbourhood, ids: Collection[str]) -> None:
@@ -219,17 +228,17 @@ class Comparing:
             return
         read = self._tools.neighbours
         texts, rows = await self._tools.records.read(
-            lambda c: (insight_evidence.load_texts(c, new), read.rows(c, new))
+            lambda c: (insight_evidence.load_texts(c, new), read.load_rows(c, new))
         )
         around.texts.update({each: text for each, text in texts.items() if text.is_live})
         around.rows.update(rows)
 
     async def _ask(self, around: Neighbourhood) -> None:
         """Ask a model what the rules left open, the likeliest proposals first."""
-        waiting = around.waiting()
+        waiting = around.list_waiting()
         while waiting and self._tools.judge is not None:
             some, waiting = waiting[:ASKED], waiting[ASKED:]
-            answers = await self._tools.judge.compare(around.questions(some), run=self._run)
+            answers = await self._tools.judge.compare(around.make_questions(some), run=self._run)
             # On a thread: the rules read each text once more.
             await self._tools.threads.run(around.take_answers, some, answers)
         around.open.clear()
@@ -245,7 +254,7 @@ class Comparing:
         found = await tools.threads.run(finding, decided)
         now, before = {each.id for each in found}, {each.id: each.type for each in known}
         ended = [each for each in known if each.is_open and each.id not in now]
-        made = await tools.threads.run(groups.clusters)
+        made = await tools.threads.run(groups.load_clusters)
         weighed, done = await self._weigh(groups, [*found, *decided], ended, made=made)
         if weigh:
             weighed += await self._weigh_others(done)
@@ -271,11 +280,13 @@ class Comparing:
     async def _meet_sides(self, groups: Groups) -> list[Contradiction]:
         """Get to know all sides of contradictions, found or known; return those that are known."""
         around = groups.around
-        by_text = await self._tools.records.read(lambda c: contradictions.of(c, around.visited))
+        by_text = await self._tools.records.read(
+            lambda c: contradictions.load_contradictions(c, around.visited)
+        )
         known = list({each.id: each for some in by_text.values() for each in some}.values())
         sides = {side for each in known for side in each.pair}.union(*around.conflicts)
         await self._meet(around, sides)
-        await self._meet(around, {groups.insight_of(side) for side in sides})
+        await self._meet(around, {groups.find_insight(side) for side in sides})
         return known
 
     def _seeds(
@@ -286,7 +297,7 @@ class Comparing:
         model = self._tools.neighbours.model
         late, newest = insight_evidence.find_late(connection, model, before.up_to)
         if full or before.by != by:
-            return everything(connection), Mark(by, newest)
+            return load_everything(connection), Mark(by, newest)
         return {*ids, *late}, Mark(by, newest)
 
     async def _weigh(
@@ -303,7 +314,7 @@ class Comparing:
         """
         around = groups.around
         sides = {side for each in (*current, *ended) for side in each.pair}
-        partners = {groups.insight_of(side) for side in sides} - set(groups.insights)
+        partners = {groups.find_insight(side) for side in sides} - set(groups.insights)
         counting, others = await self._tools.records.read(lambda c: _with_partners(c, partners))
         gone = {each.id for each in ended}
         against = {each.id: each for each in (*others, *current) if each.id not in gone}
@@ -320,7 +331,7 @@ class Comparing:
         lexicon = around.relations.lexicon
         joining = partial(promotion.load_pools, rows=around.rows, lexicon=lexicon)
         pools = await threads.run(joining, grouped, said, scales)
-        return weighed.named(each.voice for each in pools), set(said)
+        return weighed.add_candidates(each.voice for each in pools), set(said)
 
     async def _weigh_others(self, done: Collection[str]) -> evidence.WeighedInsights:
         """Weigh all insights that were not weighed."""
@@ -355,7 +366,7 @@ def _with_partners(
 ) -> tuple[dict[str, str], list[Contradiction]]:
     """Return which texts count for insights, and all their contradictions."""
     counting = insights.load_followers(connection, partners)
-    found = contradictions.of(connection, {*partners, *counting})
+    found = contradictions.load_contradictions(connection, {*partners, *counting})
     return counting, [each for some in found.values() for each in some]
 
 
@@ -434,7 +445,7 @@ class Reconciler(Consumer):
     async def on_complete(self, event: Event[AccumulationComplete]) -> Outcome:
         """Compare what a file says differently now; a run that changed nothing costs no look."""
         if not event.payload.changed_ids:
-            begun = projects.PipelineRun.at(self.desk.name, self.desk.clock.now())
+            begun = projects.PipelineRun.from_moment(self.desk.name, self.desk.clock.now())
             return self._ended(begun, None)
         return await self._reconcile(event.payload.changed_ids)
 
@@ -450,12 +461,14 @@ class Reconciler(Consumer):
     ) -> Outcome:
         """Compare texts, and return what follows."""
         name, now = self.desk.name, self.desk.clock.now
-        run = projects.PipelineRun.at(name, now())
+        run = projects.PipelineRun.from_moment(name, now())
         await self._threads.run(self._ruling.read)
         tools = Tools(self._records, self._neighbours, self._threads, self._judge)
         comparing = Comparing(tools, self._ruling, name=name, run=run.id, at=now())
         found = await comparing.compare(ids, full=full, weigh=weigh)
-        opinions = await self._opinion.of(found.visited) if self._opinion is not None else []
+        opinions = (
+            await self._opinion.form_opinions(found.visited) if self._opinion is not None else []
+        )
         self._due = None
         return self._ended(run, found, opinions)
 
@@ -484,9 +497,9 @@ class Reconciler(Consumer):
         some = ((detected, found.detected), (resolved, found.ended)) if found is not None else ()
         for topic, each in some:
             ids = sorted(contradiction.id for contradiction in each)
-            said += [self.say(topic, Ids(part)) for part in parts(ids, NAMED)]
-        candidates = parts(found.weighed.candidates if found is not None else (), NAMED) or [()]
-        derived = parts(found.derived if found is not None else (), NAMED)
+            said += [self.say(topic, Ids(part)) for part in split_ids(ids, NAMED)]
+        candidates = split_ids(found.weighed.candidates if found is not None else (), NAMED) or [()]
+        derived = split_ids(found.derived if found is not None else (), NAMED)
         said += [
             self.say(topics.RECONCILIATION_COMPLETE, ReconciliationComplete(run.id, some, others))
             for some, others in zip_longest(candidates, derived, fillvalue=())

@@ -26,7 +26,7 @@ from cortex_actors.rules.clustering import Cluster, Pair, make_pair
 from cortex_actors.rules.proposals import score_agreement
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import contradictions, insight_evidence, insights, verdicts
-from cortex_actors.storage.pipeline.contradictions import Contradiction, Mark, id_of
+from cortex_actors.storage.pipeline.contradictions import Contradiction, Mark, make_id
 from cortex_actors.storage.search.matrix import Near, cosine
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class Groups:
         """Those that represent themselves."""
         return self.followers.keys()
 
-    def clusters(self) -> list[Cluster]:
+    def load_clusters(self) -> list[Cluster]:
         """Return the clusters of the insights that were visited."""
         edges = {
             make_pair(one, other): score
@@ -67,7 +67,7 @@ class Groups:
             for other, score in self.around.near.get(one, {}).items()
             if other in self.insights
         }
-        return clustering.clusters(edges, self.around.rows)
+        return clustering.find_clusters(edges, self.around.rows)
 
     def load_contradictions(
         self, decided: Iterable[Contradiction], *, name: str, at: int
@@ -92,7 +92,7 @@ class Groups:
             # Every contradiction says of which kind it is.
             assert judged.conflict is not None  # noqa: S101
             row = Contradiction(
-                id=id_of(*edge),
+                id=make_id(*edge),
                 insight_a=edge[0],
                 insight_b=edge[1],
                 type=str(judged.conflict),
@@ -106,7 +106,7 @@ class Groups:
             word = self.around.words.get(texts)
             if word is not None and word.keep is not None:
                 # Said of texts that stood for other insights then.
-                kept = self.insight_of(word.keep)
+                kept = self.find_insight(word.keep)
                 row = replace(row, status="resolved", resolved_at=word.at, kept_id=kept)
             rows.append(row)
         return rows
@@ -115,7 +115,7 @@ class Groups:
         """Return what two insights may be to each other, of those that were visited."""
         return [
             verdicts.Proposed(
-                id=verdicts.proposal_id(each.kind, edge),
+                id=verdicts.make_id(each.kind, edge),
                 insight_a=edge[0],
                 insight_b=edge[1],
                 kind=each.kind,
@@ -134,12 +134,12 @@ class Groups:
         Two that are one insight by now do not speak against it, whatever a person decided before.
         """
         return {
-            self.insight_of(side)
+            self.find_insight(side)
             for each in current
             for side, other in (each.pair, each.pair[::-1])
-            if each.against(side)
+            if each.is_against(side)
             and _is_live(self.around, other)
-            and self.insight_of(side) != self.insight_of(other)
+            and self.find_insight(side) != self.find_insight(other)
         }
 
     def load_differing(self, current: Iterable[Contradiction]) -> set[str]:
@@ -147,7 +147,7 @@ class Groups:
         texts, differing = self.around.texts, set()
         for each in current:
             if each.is_open and not each.is_direct:
-                leads = [self.insight_of(side) for side in each.pair]
+                leads = [self.find_insight(side) for side in each.pair]
                 said = [self.followers.get(lead, [lead]) for lead in leads]
                 # The projects that say either of the two.
                 says = [{p for e in some if e in texts for p in texts[e].projects} for some in said]
@@ -159,7 +159,7 @@ class Groups:
         agreeing = self.around.agreeing.items()
         return {edge: score for edge, score in agreeing if self._insights(edge) == edge}
 
-    def insight_of(self, text: str) -> str:
+    def find_insight(self, text: str) -> str:
         """Return the insight that a text counts for, visited or not."""
         if text in self.leads:
             return self.leads[text]
@@ -168,7 +168,7 @@ class Groups:
 
     def _insights(self, texts: Pair) -> Pair:
         """Return the insights that two texts count for, as a pair."""
-        return make_pair(*map(self.insight_of, texts))
+        return make_pair(*map(self.find_insight, texts))
 
 
 def load_groups(around: Neighbourhood) -> Groups:
@@ -367,7 +367,7 @@ class Neighbourhood:
         self.proposed: dict[Pair, tuple[Proposal, float]] = {}
         self._is_asking = is_asking
 
-    def connected(self, ids: Iterable[str]) -> set[str]:
+    def find_connected(self, ids: Iterable[str]) -> set[str]:
         """Return what is next to those texts and was not visited."""
         found: set[str] = set()
         for each in ids:
@@ -389,7 +389,7 @@ class Neighbourhood:
                     self.judge(one, other, score)
         self.visited |= some
 
-    def disagree(self, sharing: Mapping[str, Iterable[str]], among: Collection[str]) -> None:
+    def compare_slots(self, sharing: Mapping[str, Iterable[str]], among: Collection[str]) -> None:
         """Judge insights with others that share a slot with them (on a thread).
 
         Those that are near were compared already; `among` are all whose turn it is some time.
@@ -402,14 +402,14 @@ class Neighbourhood:
                 if is_turn and other in self.texts and (score is None or score < least):
                     self.judge(one, other, score, far=True)
 
-    def spoken_of(self, ids: Iterable[str]) -> list[Pair]:
+    def find_spoken_of(self, ids: Iterable[str]) -> list[Pair]:
         """Return the pairs of which something was said, with one of those texts in each."""
         some = set(ids)
         return [each for each in self.words if not some.isdisjoint(each)]
 
-    def heed(self, ids: Iterable[str]) -> None:
+    def judge_spoken(self, ids: Iterable[str]) -> None:
         """Judge texts with those of which a word was said with them, however far (on a thread)."""
-        for one, other in self.spoken_of(ids):
+        for one, other in self.find_spoken_of(ids):
             if one in self.texts and other in self.texts:
                 self.judge(one, other, self.cosine(one, other))
 
@@ -424,11 +424,11 @@ class Neighbourhood:
         if word is not None and word.decider is Decider.PERSON:
             self.note(edge, word.judgement, score)
             return
-        found = self.relations.of(left, right, score)
+        found = self.relations.judge(left, right, score)
         if word is not None and self.relations.is_open(left, right, found):
             self._follow(edge, word, score=score)
             return
-        asked = self.relations.proposal(left, right, found=found, cosine=score)
+        asked = self.relations.find_proposal(left, right, found=found, cosine=score)
         if asked is not None and score is not None:
             self.proposed[edge] = asked, score
         if far and not found.contradicts and asked is None:
@@ -440,14 +440,14 @@ class Neighbourhood:
     def _follow(self, edge: Pair, word: verdicts.PairWord, *, score: float | None) -> None:
         """Take an agent's word for two texts; what two projects say it offers, and no more."""
         left, right = self.texts[edge[0]], self.texts[edge[1]]
-        said = self.relations.answered(left, right, word.judgement)
+        said = self.relations.read_answer(left, right, word.judgement)
         self.note(edge, said, score)
         if word.relation is not Relation.SAME:
             self.agreeing.pop(edge, None)
         elif said.relation is Relation.SAME and score is not None and _may_agree(left, right):
             self.agreeing[edge] = 1.0
 
-    def waiting(self) -> list[Pair]:
+    def list_waiting(self) -> list[Pair]:
         """Return the open pairs in the order in which a model is asked about them.
 
         The likeliest proposals come first: a budget ends before the pairs do.
@@ -459,7 +459,7 @@ class Neighbourhood:
 
         return sorted(self.open, key=turn)
 
-    def questions(self, edges: Iterable[Pair]) -> list[tuple[Claim, Claim, float | None]]:
+    def make_questions(self, edges: Iterable[Pair]) -> list[tuple[Claim, Claim, float | None]]:
         """Return open pairs as a model is asked about them: two claims and their cosine."""
         sides = [(self.texts[one], self.texts[other], (one, other)) for one, other in edges]
         return [(left.claim, right.claim, self.open[edge]) for left, right, edge in sides]
@@ -470,7 +470,7 @@ class Neighbourhood:
             if found is not None:
                 self.proposed.pop(edge, None)
                 left, right = self.texts[edge[0]], self.texts[edge[1]]
-                said = self.relations.answered(left, right, found)
+                said = self.relations.read_answer(left, right, found)
                 self.note(edge, said, self.open[edge])
 
     def note(self, edge: Pair, found: Judgement, score: float | None) -> None:

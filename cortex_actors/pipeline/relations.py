@@ -40,7 +40,12 @@ from cortex_actors.domain.project import StatementKind
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.rules import contradiction, linking
 from cortex_actors.rules.clustering import COHERENCE, Pair, make_pair
-from cortex_actors.rules.contradiction import ConflictThresholds, ThresholdTable, opposition, slots
+from cortex_actors.rules.contradiction import (
+    ConflictThresholds,
+    ThresholdTable,
+    find_opposition,
+    find_slots,
+)
 from cortex_actors.rules.promotion import PromotionThresholds as Promotion
 from cortex_actors.rules.proposals import Proposal, ProposalKind, propose
 from cortex_actors.rules.sameness import CLUSTER, MERGE, SUSPECT, is_local
@@ -48,7 +53,7 @@ from cortex_actors.storage.pipeline import principle_lists, principles
 from cortex_actors.storage.search.matrix import InsightVectors, Rows, cosine
 from cortex_actors.text import lexicon
 from cortex_actors.text.claims import read
-from cortex_actors.text.lexicon import Lexicon, standard, wording
+from cortex_actors.text.lexicon import Lexicon, load_standard, read_wording
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -105,13 +110,13 @@ class Relations:
         """The least cosine from which on any two texts are compared."""
         return min(self.limits.judged, SUSPECT[0])
 
-    def of(self, left: SpokenText, right: SpokenText, cosine: float | None) -> Judgement:
+    def judge(self, left: SpokenText, right: SpokenText, cosine: float | None) -> Judgement:
         """Return what two texts are to each other, whichever comes first."""
         if left.granularity is not right.granularity:
             return Judgement(Relation.UNRELATED, Decider.RULES, "one is a section, one a statement")
         if left.granularity is Granularity.SECTION:
             return self._fitted(left, right, _of_sections(left, right, cosine))
-        thresholds = self.limits.of(left.domain, right.domain)
+        thresholds = self.limits.choose(left.domain, right.domain)
         # Who writes a list or a table means its rows to differ, and hardly to contradict each
         # other: between them more has to speak for either than between strangers.
         are_siblings = left.heading == right.heading and not left.paths.isdisjoint(right.paths)
@@ -138,7 +143,7 @@ class Relations:
         is_asked = both and not is_vain
         return is_asked and found.relation is Relation.RELATED and found.decider is Decider.RULES
 
-    def proposal(
+    def find_proposal(
         self, left: SpokenText, right: SpokenText, *, found: Judgement, cosine: float | None
     ) -> Proposal | None:
         """Return what two statements that the rules left open may be to each other.
@@ -152,7 +157,7 @@ class Relations:
         is_far = asked is not None and asked.kind is ProposalKind.CONTRADICTION
         return None if is_far and not left.places & right.places else asked
 
-    def answered(self, left: SpokenText, right: SpokenText, found: Judgement) -> Judgement:
+    def read_answer(self, left: SpokenText, right: SpokenText, found: Judgement) -> Judgement:
         """Return what a model or an agent says of an open pair, as far as it may say so.
 
         A language model was asked whether anything is lost, and counts, as an agent does: of 30
@@ -162,27 +167,29 @@ class Relations:
         """
         said = found
         if found.decider not in {Decider.LLM, Decider.AGENT}:
-            said = contradiction.believed(found, left.claim, right.claim, lexicon=self.lexicon)
+            said = contradiction.limit_verdict(found, left.claim, right.claim, lexicon=self.lexicon)
         if said.relation is Relation.SAME:
             # Rows of a list, and examples, do not count as contradictions, and are not one either.
-            against = contradiction.gate(left.claim, right.claim, lexicon=self.lexicon)
+            against = contradiction.find_contradiction(
+                left.claim, right.claim, lexicon=self.lexicon
+            )
             said = said if against is None else _related(said, f"but {against.reason}")
             if left.projects == right.projects:
                 said = replace(said, fuller=max(left.content, right.content, key=len))
         return self._fitted(left, right, said)
 
-    def slots(self, text: SpokenText) -> frozenset[str]:
+    def find_slots(self, text: SpokenText) -> frozenset[str]:
         """Return the slots of a text: the subjects on which it says something."""
         if text.granularity is Granularity.SECTION:
             return frozenset()
         if text.id not in self._slots:
-            self._slots[text.id] = contradiction.slots(text.claim, lexicon=self.lexicon)
+            self._slots[text.id] = contradiction.find_slots(text.claim, lexicon=self.lexicon)
         return self._slots[text.id]
 
     def _is_local(self, *texts: SpokenText) -> bool:
         """Whether one of two texts is a fact of a few words, or an entry of a list."""
         facts = [each.claim for each in texts if each.kind is StatementKind.FACT]
-        return any(is_local(read(each, self.lexicon or lexicon.standard())) for each in facts)
+        return any(is_local(read(each, self.lexicon or lexicon.load_standard())) for each in facts)
 
     def is_edge(self, left: SpokenText, score: float) -> bool:
         """Whether two insights of that cosine are neighbours in the graph of clusters."""
@@ -234,7 +241,7 @@ def _are_set_apart(left: SpokenText, right: SpokenText, *, found: Judgement) -> 
 
 def _words(text: str) -> list[str]:
     """Return the words of a text without signs, in lower case and one form."""
-    return [each.stem for each in wording(text).spoken]
+    return [each.stem for each in read_wording(text).spoken]
 
 
 def _related(found: Judgement, why: str) -> Judgement:
@@ -246,7 +253,7 @@ def _of_sections(left: SpokenText, right: SpokenText, cosine: float | None) -> J
     """Return what two sections are to each other, by the document's thresholds alone."""
     score = -1.0 if cosine is None else cosine
     first, second = sorted((left.content, right.content))
-    against = opposition(first, second) if score >= SUSPECT[0] else None
+    against = find_opposition(first, second) if score >= SUSPECT[0] else None
     if against is not None:
         reason = f"one says {against.left!r}, the other {against.right!r}"
         return Judgement(Relation.CONTRADICTION, Decider.RULES, reason, Conflict.DIRECT)
@@ -314,7 +321,7 @@ class Ruling:
             self.read()
         return self._digest
 
-    def relations(self) -> Relations:
+    def make_relations(self) -> Relations:
         """Return a fresh judge of pairs."""
         return Relations(self.limits, self._lexicon)
 
@@ -326,7 +333,9 @@ class Ruling:
         try:
             text = self._said()
             if text != self._text or self.trouble:
-                self._lexicon = lexicon.extended(text, origin=str(self._tables)) if text else None
+                self._lexicon = (
+                    lexicon.load_extended(text, origin=str(self._tables)) if text else None
+                )
                 self._text, self._digest, self.trouble = text, b"", ""
         except ConfigurationError as error:
             if self.trouble != str(error):
@@ -350,7 +359,7 @@ class Ruling:
     def _named(self) -> bytes:
         """Return the name of all that is judged by."""
         own = {name: asdict(each) for name, each in sorted(self.limits.by_domain.items())}
-        tables = (self._lexicon or lexicon.standard()).digest
+        tables = (self._lexicon or lexicon.load_standard()).digest
         limits = (asdict(self.limits.default), own, EDGE, COHERENCE)
         parts = (FORM, *self._names, limits, tables)
         return hashlib.sha256(json.dumps(parts).encode()).digest()
@@ -410,7 +419,7 @@ class Survey:
         if not asked:
             return
         rows = np.stack([self.shelf.rows[each] for each in asked])
-        found = self.texts.near(rows, self.thresholds.related)
+        found = self.texts.find_near(rows, self.thresholds.related)
         for one, near in zip(asked, found, strict=True):
             others = [each for each in near if each.insight_id != one]
             self.cosines |= {make_pair(one, each.insight_id): each.cosine for each in others}
@@ -418,7 +427,7 @@ class Survey:
             some.sort(key=lambda each: (-each.cosine, each.insight_id))
             self.nearest[one] = [e.insight_id for e in some[: self.thresholds.neighbours]]
 
-    def near(self, ids: AbstractSet[str]) -> set[str]:
+    def find_near(self, ids: AbstractSet[str]) -> set[str]:
         """Return the principles looked at before that may count those among their nearest."""
         return {
             other
@@ -453,7 +462,7 @@ class Survey:
         return linking.may_link(left, right, score, thresholds=self.thresholds)
 
 
-def affected(survey: Survey, due: AbstractSet[str], before: Iterable[Link]) -> set[str]:
+def find_affected(survey: Survey, due: AbstractSet[str], before: Iterable[Link]) -> set[str]:
     """Return those that are due, and those that may have others as nearest because of them.
 
     `before` are the links of those that are due, as they are.
@@ -461,10 +470,10 @@ def affected(survey: Survey, due: AbstractSet[str], before: Iterable[Link]) -> s
     survey.look(sorted(due))
     known = survey.shelf.nodes
     left = {end for each in before for end in each.pair if end in known}
-    return set(due) | left | survey.near(due)
+    return set(due) | left | survey.find_near(due)
 
 
-def drawn(
+def draw_links(
     survey: Survey, due: AbstractSet[str], around: AbstractSet[str], before: Sequence[Link]
 ) -> Linked:
     """Return how the links of those `around` change; `before` are theirs, as they are."""
@@ -496,7 +505,7 @@ def drawn(
 def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
     """Yield pairs that share a slot, one of them due."""
     found = {
-        each: slots(node.subject.claim, lexicon=survey.lexicon)
+        each: find_slots(node.subject.claim, lexicon=survey.lexicon)
         for each, node in survey.shelf.nodes.items()
         if not node.subject.is_section
     }
@@ -511,7 +520,7 @@ def _sharing(survey: Survey, due: AbstractSet[str]) -> Iterator[Pair]:
 
 def _is_as(one: Link, other: Link | None) -> bool:
     """Tell whether two links are one."""
-    return other is not None and one.kept() == other.kept()
+    return other is not None and one.normalise() == other.normalise()
 
 
 @dataclass(frozen=True, slots=True)
@@ -538,9 +547,9 @@ class Linker:
         drawn. Reads only.
         """
         read, run = self.records.read, self.threads.run
-        tables = lexicon if lexicon is not None else await run(standard)
+        tables = lexicon if lexicon is not None else await run(load_standard)
         shelf = await read(
-            lambda c: principle_lists.shelf(c, self.model, made=made, rows=rows, gone=gone)
+            lambda c: principle_lists.load_shelf(c, self.model, made=made, rows=rows, gone=gone)
         )
         digests = await run(self._digests, shelf, tables)
         due = {name for name, now in digests.items() if now != shelf.nodes[name].linked}
@@ -551,9 +560,9 @@ class Linker:
             return Linked()
         survey = Survey(shelf, self.settings.linking, tables)
         before = await read(lambda c: principles.load_touching(c, due))
-        around = await run(affected, survey, due, before)
+        around = await run(find_affected, survey, due, before)
         before = await read(lambda c: principles.load_touching(c, {*around, *gone}))
-        found = await run(drawn, survey, due, around, before)
+        found = await run(draw_links, survey, due, around, before)
         return replace(found, digests={name: digests[name] for name in due})
 
     def _digests(self, shelf: PrincipleShelf, lexicon: Lexicon) -> dict[str, bytes]:

@@ -36,8 +36,22 @@ from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending, GivenBullet, Resolved
 from cortex_actors.domain.project import Decision
 from cortex_actors.files.swap import WriteState
-from cortex_actors.pipeline.reading import ComparedTexts, FileStatement, joined, page_of, placed
-from cortex_actors.pipeline.selection import APART, Assignment, Chooser, Offer, Shared, named, read
+from cortex_actors.pipeline.reading import (
+    ComparedTexts,
+    FileStatement,
+    embed_page,
+    join_pages,
+    make_page,
+)
+from cortex_actors.pipeline.selection import (
+    APART,
+    Assignment,
+    Chooser,
+    Offer,
+    Shared,
+    hash_inputs,
+    read,
+)
 from cortex_actors.render import fence
 from cortex_actors.render.section import Bullet, Options, make_line, neutralise
 from cortex_actors.rules.standalone import MANIFESTS, find_project_stacks, find_topic
@@ -102,18 +116,18 @@ class Maker:
     ruling: Ruling
     count: Callable[[str], int]
 
-    def inputs(self, job: Assignment, data: bytes, offer: Offer) -> str:
+    def hash_inputs(self, job: Assignment, data: bytes, offer: Offer) -> str:
         """Return the name of all that a section is made of. Blocks."""
-        texts = job.texts(data) | job.others(data)
+        texts = job.get_texts(data) | job.get_others(data)
         revisions = [f"{path}={fence.hash_human_part(text)}" for path, text in texts.items()]
         rules = self.ruling.digest.hex()
         manifests = " ".join(each.path for each in job.present if each.path in MANIFESTS)
         how = (self.settings.model_dump_json(), self.model, rules, job.formatter.name, manifests)
-        return named(offer, *how, str(job.wish.metadata), *sorted(revisions))
+        return hash_inputs(offer, *how, str(job.wish.metadata), *sorted(revisions))
 
-    def page(self, job: Assignment, data: bytes) -> ComparedTexts:
+    def read_page(self, job: Assignment, data: bytes) -> ComparedTexts:
         """Return what is compared with the principles. Blocks; raises `BadInput`."""
-        some = (tuple(sorted(each.items())) for each in (job.texts(data), job.others(data)))
+        some = (tuple(sorted(each.items())) for each in (job.get_texts(data), job.get_others(data)))
         present = tuple(each.path for each in job.present)
         is_small = sum(len(each.data) for each in job.present) <= SMALL
         compare = _compared if is_small else _compared.__wrapped__
@@ -181,7 +195,7 @@ def _compared(root: str, name: str, /, *some: Texts, present: tuple[str, ...]) -
     elsewhere = tuple(
         line for path, text in others for line in _elsewhere(root, name, path=path, text=text)
     )
-    page = joined(pages) if pages else ComparedTexts()
+    page = join_pages(pages) if pages else ComparedTexts()
     said = [f"{e.claim.heading} {e.claim.text}" for e in (*page.lines, *elsewhere)]
     return replace(page, elsewhere=elsewhere, stacks=find_project_stacks(said, present))
 
@@ -202,7 +216,7 @@ def _read(root: str, name: str, /, *, path: str, text: bytes) -> ComparedTexts:
     dialect = find_dialect(path)
     if dialect is None:
         return ComparedTexts()
-    return page_of(text, dialect, path=posixpath.join(root, path), project=name)
+    return make_page(text, dialect, path=posixpath.join(root, path), project=name)
 
 
 def _elsewhere(root: str, name: str, *, path: str, text: bytes) -> list[FileStatement]:
@@ -234,7 +248,7 @@ AROUND = 2
 _WRITTEN_OUT = "backslashreplace"
 
 
-def drafted(
+def draft_file(
     data: bytes, body: str, *, ours: str, path: str, edits: Edits | None, adopt: bool = False
 ) -> bytes:
     """Return a file with our section saying `body`, or without one where that is nothing.
@@ -247,7 +261,7 @@ def drafted(
     standing = fence.find(data, path=path)
     is_edited = standing is not None and not standing.intact
     if is_edited and edits is None:
-        raise errors.EditedSection.of(path)
+        raise errors.EditedSection.from_file(path)
     if is_edited and edits is Edits.KEEP:
         data = fence.move_edits_out(data, (ours or body).encode(), path=path)
     if text:
@@ -255,20 +269,22 @@ def drafted(
     return data if standing is None else fence.remove(data, path=path)
 
 
-def edited(data: bytes, ours: str, *, path: str) -> str:
+def diff_edits(data: bytes, ours: str, *, path: str) -> str:
     """Return what a human changed inside our section, as a diff; "" where that is not known."""
     standing = fence.find(data, path=path)
     if standing is None or not ours:
         return ""
-    return _differing(ours, shown(standing.body), "as cortex wrote it", "as it is now")
+    return _differing(ours, decode_file(standing.body), "as cortex wrote it", "as it is now")
 
 
-def difference(before: bytes | None, after: bytes, *, path: str) -> str:
+def diff_file(before: bytes | None, after: bytes, *, path: str) -> str:
     """Return what would change in a file, as a diff; "" where nothing does."""
-    return _differing(shown(before or b""), shown(after), path if before is not None else "-", path)
+    return _differing(
+        decode_file(before or b""), decode_file(after), path if before is not None else "-", path
+    )
 
 
-def shown(data: bytes) -> str:
+def decode_file(data: bytes) -> str:
     """Return a file's bytes as text that can travel."""
     return data.decode("utf-8", _WRITTEN_OUT).removeprefix("\ufeff")
 
@@ -321,9 +337,9 @@ class Resolving:
             for _ in range(TRIES):
                 data = await self.writer.read(target)
                 if data is None and not target.create:
-                    raise Absent if job.wish.refresh else errors.Missing.of(job.path)
+                    raise Absent if job.wish.refresh else errors.Missing.from_file(job.path)
                 seen.append(data or b"")
-                section = await self._section(job, job.base(data), offer)
+                section = await self._section(job, job.get_base(data), offer)
                 if data is None and not section.resolved.section:
                     # That a file is not made: it would say nothing.
                     return section.ended(Ending.SHOWN if job.wish.dry_run else Ending.UNCHANGED)
@@ -332,12 +348,12 @@ class Resolving:
                     return await self._ended(job, section, make=make, data=data, target=target)
                 except Moved:
                     continue
-            raise errors.KeepsChanging.of(job.path, tries=TRIES)
+            raise errors.KeepsChanging.from_file(job.path, tries=TRIES)
         except Absent:
             return ResolvedFile(Resolved(path, agent, Ending.UNCHANGED), is_absent=True)
         except errors.EditedSection as error:
             # Nothing but a section that was read can be an edited one.
-            diff = await self.run(edited, seen[-1], ours, path=path)
+            diff = await self.run(diff_edits, seen[-1], ours, path=path)
             edits = Resolved(path, agent, Ending.EDITED, str(error), error.code, diff)
             return ResolvedFile(edits, revision=await self.run(fence.hash_human_part, seen[-1]))
         except (errors.NotWritten, errors.WriteFailed, errors.BadInput) as error:
@@ -362,7 +378,7 @@ class Resolving:
             job.path,
             job.formatter.name,
             Ending.WRITTEN,
-            diff=await self.run(difference, found.before, after, path=job.path),
+            diff=await self.run(diff_file, found.before, after, path=job.path),
             section=body,
             bullets=left,
             counts={UNDONE: 1},
@@ -370,7 +386,7 @@ class Resolving:
         is_edited = fenced is not None and not fenced.intact
         return ResolvedFile(done, revision, "", is_edited=is_edited)
 
-    def shared(self) -> Embed:
+    def get_embed(self) -> Embed:
         """Return who makes the vectors of the files of one wish."""
         return Shared(self._embed)
 
@@ -390,28 +406,28 @@ class Resolving:
             found = await self.writer.write(target, make)
             before, after = found.before, found.after or b""
             ending = Ending.WRITTEN if found.changed else Ending.UNCHANGED
-        diff = await self.run(difference, before, after, path=job.path)
+        diff = await self.run(diff_file, before, after, path=job.path)
         return section.ended(ending, diff=diff)
 
     async def _section(self, job: Assignment, data: bytes, offer: Offer) -> ResolvedFile:
         """Return what a file is to be given; raises `BadInput` for what is no text."""
         maker = self._maker
-        page = await self.run(maker.page, job, data)
-        found = await placed(page, job.embed or self._embed, model=maker.model)
-        inputs = await self.run(maker.inputs, job, data, offer)
+        page = await self.run(maker.read_page, job, data)
+        found = await embed_page(page, job.embed or self._embed, model=maker.model)
+        inputs = await self.run(maker.hash_inputs, job, data, offer)
         chooser = Chooser(
             maker.settings,
             maker.ruling.limits,
-            maker.ruling.relations().lexicon,
+            maker.ruling.make_relations().lexicon,
             repeats=job.formatter.name == APART,
         )
         allowed, waiting = offer, Offer()
         # A dry run shows what waits for a person as well; a text that leaves us holds none of it.
         if not maker.settings.unapproved and (job.wish.text_only or not job.wish.dry_run):
-            allowed, waiting = offer.parted(job.project.id)
+            allowed, waiting = offer.split_approved(job.project.id)
         choice = await self.run(chooser.choose, allowed, found)
         if waiting.principles:
-            choice = replace(choice, waiting=await self.run(chooser.count, waiting, found))
+            choice = replace(choice, waiting=await self.run(chooser.count_chosen, waiting, found))
         if page.embedded and not found.vectors:
             inputs = ""
         revision = await self.run(fence.hash_human_part, data)
@@ -426,13 +442,13 @@ def _maker(job: Assignment, section: ResolvedFile, ours: str) -> Make:
     """Return what makes a file as it is to be of the file as it is; it raises `Moved`, `Absent`."""
 
     def make(data: bytes) -> bytes:
-        base, wish = data or job.base(None), job.wish
+        base, wish = data or job.get_base(None), job.wish
         if wish.refresh and not fence.has_section(base, path=job.path):
             raise Absent
         if fence.hash_human_part(base) != section.revision:
             raise Moved
         body, edits = section.resolved.section, wish.edits
-        return drafted(base, body, ours=ours, path=job.path, edits=edits, adopt=wish.adopt)
+        return draft_file(base, body, ours=ours, path=job.path, edits=edits, adopt=wish.adopt)
 
     return make
 
@@ -482,7 +498,7 @@ class Finished:
             resolutions.keep(connection, self.row, self.resolved.bullets)
 
 
-def finished(
+def make_finished(
     job: Assignment, done: ResolvedFile, *, run_id: str, inputs: str, times: tuple[int, int]
 ) -> Finished:
     """Return what is kept of a resolution; where nothing was to be written, no more than the run.
@@ -521,7 +537,7 @@ def finished(
     return Finished(run, found, row, compared)
 
 
-def outdated(connection: Connection, done: Finished) -> bool:
+def is_outdated(connection: Connection, done: Finished) -> bool:
     """Tell whether a file that was written has a bullet that may be given out no more.
 
     That of a write which was taken back may be older: it only has to be none that was taken back
@@ -534,16 +550,16 @@ def outdated(connection: Connection, done: Finished) -> bool:
     lost = ids - principles.filter_given(connection, ids)
     if UNDONE not in found.counts:
         return bool(lost)
-    newest = max((each.at for each in reviews.standing(connection)), default=0)
+    newest = max((each.at for each in reviews.list_revocations(connection)), default=0)
     return bool(lost) and newest >= done.run.started_at
 
 
-def failed(
+def make_failed(
     path: str, agent: str, reason: str, *, at: int, project_id: str | None = None
 ) -> Finished:
     """Return what is kept of a wish that is about no file of ours."""
     known = {"project_id": project_id, "path": path, "error": reason, "agent": agent}
-    return Finished(projects.PipelineRun.at(KIND, at, state=projects.FAILED, **known))
+    return Finished(projects.PipelineRun.from_moment(KIND, at, state=projects.FAILED, **known))
 
 
 #: What a line of a section begins with that is a principle.
@@ -561,7 +577,9 @@ def refuse(connection: Connection, path: str) -> None:
     """
     done = projects.list_writes(connection, path, 2, state=WriteState.DONE)
     rejected = reviews.list_approvals(connection, Decision.REJECTED)
-    gone_at = [each.at for each in reviews.standing(connection)] + [each.at for each in rejected]
+    gone_at = [each.at for each in reviews.list_revocations(connection)] + [
+        each.at for each in rejected
+    ]
     # When the section was written that would come back.
     written = done[1].began_at if len(done) > 1 else 0
     if not done or max(gone_at, default=-1) < written:
@@ -579,7 +597,7 @@ def refuse(connection: Connection, path: str) -> None:
         )
 
 
-def known(connection: Connection, lines: Sequence[str]) -> list[GivenBullet]:
+def match_bullets(connection: Connection, lines: Sequence[str]) -> list[GivenBullet]:
     """Return of which principles the bullets of an older section are, as far as they are known.
 
     A person may take one of these back later, too, and then asks which files hold it.
@@ -606,7 +624,7 @@ def _said(line: str) -> str:
 
 def _texts(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what principles say as a section has it, now or before: text -> principle."""
-    every = principles.by_ids(connection, ids)
+    every = principles.load_principles(connection, ids)
     places = principles.load_places(connection, every)
     found: dict[str, str] = {}
     for name, each in every.items():

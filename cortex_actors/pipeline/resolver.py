@@ -23,19 +23,33 @@ from weakref import ref
 
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.clock import Clock, ulid
+from cortex_actors.clock import Clock, make_ulid
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.event import Event, OrganisationComplete, Payload, ResolutionRequested
 from cortex_actors.domain.principle import Ending, ResolutionReport, ResolutionWish, Unwritten
-from cortex_actors.domain.project import Approval, Decision, DecisionWay, Project, innermost
+from cortex_actors.domain.project import Approval, Decision, DecisionWay, Project, find_innermost
 from cortex_actors.errors import BadInput, NotFound, NotWritten, UnknownProject
 from cortex_actors.files.place import Pace
 from cortex_actors.files.swap import WriteEntry, insist
 from cortex_actors.files.writer import FileWriter, WriteTarget
 from cortex_actors.pipeline import reading, resolution
 from cortex_actors.pipeline.relations import Ruling
-from cortex_actors.pipeline.resolution import Finished, Maker, Resolving, failed, finished, outdated
-from cortex_actors.pipeline.selection import Assignment, Offer, name_of, offer, present, read
+from cortex_actors.pipeline.resolution import (
+    Finished,
+    Maker,
+    Resolving,
+    is_outdated,
+    make_failed,
+    make_finished,
+)
+from cortex_actors.pipeline.selection import (
+    Assignment,
+    Offer,
+    find_present,
+    hash_offer,
+    load_offer,
+    read,
+)
 from cortex_actors.render import fence, section
 from cortex_actors.render.section import PLACES, Formatter, Present, Target, Targets, choose_targets
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
@@ -65,7 +79,7 @@ def plan(project: Project, wish: ResolutionWish, present: Iterable[Present]) -> 
     relative = os.path.relpath(wish.path, project.root)
     if relative == ".":
         return choose_targets(present, agent=wish.agent, create=wish.create)
-    named = named_by(project, wish)
+    named = find_target(project, wish)
     found = choose_targets(present, agent=named.formatter.name, create=wish.create)
     mine = tuple(each for each in found.write if each.path == relative)
     left = tuple(each for each in found.left if each.path == relative)
@@ -75,13 +89,13 @@ def plan(project: Project, wish: ResolutionWish, present: Iterable[Present]) -> 
     return Targets((named,))
 
 
-def named_by(project: Project, wish: ResolutionWish) -> Target:
+def find_target(project: Project, wish: ResolutionWish) -> Target:
     """Return the file that a wish names, as one that is there; raises `NotFound`, `BadInput`."""
     relative = os.path.relpath(wish.path, project.root)
     return Target(relative, _formatter(wish.path, relative, wish.agent))
 
 
-def refusal(project: Project, left: Unwritten) -> str:
+def explain_refusal(project: Project, left: Unwritten) -> str:
     """Return why a file was left alone, as a sentence."""
     return f"{posixpath.join(project.root, left.path)} {left.reason}"
 
@@ -141,7 +155,7 @@ class FileUpdater:
         await self.on_thread(self._maker.ruling.read)
         return await self._records.read(self._offered)
 
-    async def supposed(self, principle: Principle, owed: Sequence[Derivation]) -> Offer:
+    async def preview_offer(self, principle: Principle, owed: Sequence[Derivation]) -> Offer:
         """Return what files would be given if a person approved a principle now."""
         await self.on_thread(self._maker.ruling.read)
         said = Approval(
@@ -154,7 +168,7 @@ class FileUpdater:
                 principles.add(connection, [principle])
                 principles.derive(connection, owed)
                 reviews.decide_approval(connection, said)
-                return offer(connection, self._maker.model)
+                return load_offer(connection, self._maker.model)
             finally:
                 execute(connection, "ROLLBACK TO supposed")
                 execute(connection, "RELEASE supposed")
@@ -162,23 +176,25 @@ class FileUpdater:
         return await self._records.write(suppose)
 
     async def offer_name(self) -> Offer:
-        """Return what files may be given now by its name alone: for `changed`."""
+        """Return what files may be given now by its name alone: for `list_changed`."""
         await self.on_thread(self._maker.ruling.read)
-        return Offer(name=await self._records.read(lambda c: name_of(c, self._maker.model)))
+        return Offer(name=await self._records.read(lambda c: hash_offer(c, self._maker.model)))
 
     async def find(self, project: Project, wish: ResolutionWish) -> FoundFiles:
         """Return which files a wish is about; raises `NotFound` and `BadInput`."""
-        there = await self.on_thread(partial(present, own=project.is_own), project.root)
+        there = await self.on_thread(partial(find_present, own=project.is_own), project.root)
         # No agent would read a file in the home folder itself.
         found = plan(project, replace(wish, create=wish.create and not project.is_own), there)
-        embed = self._resolving.shared()
+        embed = self._resolving.get_embed()
         jobs = [Assignment(project, e.formatter, e, wish, there, embed) for e in found.write]
         if wish.text_only and not jobs:
-            reader = section.find(wish.agent) if wish.agent else named_by(project, wish).formatter
+            reader = (
+                section.find(wish.agent) if wish.agent else find_target(project, wish).formatter
+            )
             return [Assignment(project, reader, None, wish, there)], []
-        return jobs, [Unwritten(e.path, e.agent, refusal(project, e)) for e in found.left]
+        return jobs, [Unwritten(e.path, e.agent, explain_refusal(project, e)) for e in found.left]
 
-    async def changed(self, project: Project, given: Offer) -> list[Assignment]:
+    async def list_changed(self, project: Project, given: Offer) -> list[Assignment]:
         """Return the files of a project whose section is made of something else by now."""
         jobs, _ = await self.find(project, ResolutionWish(project.root))
         known = await self._records.read(lambda c: resolutions.load_of_project(c, project.id))
@@ -230,7 +246,7 @@ class FileUpdater:
         done = await self._resolving.resolve(job, given, target=target, ours=ours)
         inputs = await self._inputs(job, given) if done.inputs is None else done.inputs
         times = began, self._clock.now()
-        return finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
+        return make_finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
 
     async def undo(self, project: Project, path: str) -> Finished:
         """Take the newest write into a file back; return what is to be kept of that.
@@ -242,7 +258,7 @@ class FileUpdater:
         await self._records.read(lambda c: resolution.refuse(c, path))
         began = self._clock.now()
         wish = ResolutionWish(path)
-        named = named_by(project, wish)
+        named = find_target(project, wish)
         job = Assignment(project, named.formatter, named, wish)
         target, known = await self._target(job, began)
         there = await self._records.read(lambda c: resolutions.load_bullets(c, path, target.agent))
@@ -250,7 +266,7 @@ class FileUpdater:
         done = replace(done, resolved=await self._with_older(done.resolved))
         inputs = known.inputs if known is not None else ""
         times = began, self._clock.now()
-        made = finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
+        made = make_finished(job, done, run_id=target.run_id, inputs=inputs, times=times)
         if done.is_edited and made.row is not None:
             # What a human wrote there must not pass for ours: it would be lost as that.
             ours = known.section if known is not None else ""
@@ -262,15 +278,17 @@ class FileUpdater:
         given = {each.text: each for each in found.bullets}
         lines = [each for each in found.section.split("\n") if each.startswith(resolution.BULLET)]
         some = [each for each in lines if each not in given]
-        older = await self._records.read(lambda c: resolution.known(c, some)) if some else []
+        older = (
+            await self._records.read(lambda c: resolution.match_bullets(c, some)) if some else []
+        )
         given |= {each.text: each for each in older}
         return replace(found, bullets=tuple(given[each] for each in lines if each in given))
 
     def _offered(self, connection: Connection) -> Offer:
         """Return what files may be given now; what other updates use is not read again."""
         known = self._offer()
-        if known is None or known.name != name_of(connection, self._maker.model):
-            known = offer(connection, self._maker.model)
+        if known is None or known.name != hash_offer(connection, self._maker.model):
+            known = load_offer(connection, self._maker.model)
             # Some MB of it are freed once no file is being updated.
             self._offer = ref(known)
         return known
@@ -288,7 +306,7 @@ class FileUpdater:
             path=path,
             project_id=job.project.id,
             agent=agent,
-            run_id=f"run_{ulid(began)}",
+            run_id=f"run_{make_ulid(began)}",
             known=None if state is None else state.size,
             create=job.is_new,
         )
@@ -302,8 +320,8 @@ class FileUpdater:
 
     async def _inputs(self, job: Assignment, given: Offer) -> str:
         """Return the name of all that a file's section would be made of now."""
-        data = job.base(await self.on_thread(read, job.path))
-        return await self.on_thread(self._maker.inputs, job, data, given)
+        data = job.get_base(await self.on_thread(read, job.path))
+        return await self.on_thread(self._maker.hash_inputs, job, data, given)
 
 
 def _edited(job: Assignment) -> bool:
@@ -322,7 +340,8 @@ def _left_alone(
     reason = f"there is no instruction file to write in {project.root}; --create makes one"
     some = left or (Unwritten(wish.path, wish.agent or "", reason),)
     return [
-        failed(wish.path, each.agent, each.reason, at=at, project_id=project.id) for each in some
+        make_failed(wish.path, each.agent, each.reason, at=at, project_id=project.id)
+        for each in some
     ]
 
 
@@ -403,7 +422,7 @@ class Resolver(Consumer):
         if not opted:
             return Outcome()
         name = await self._errands.offer_name()
-        due = [job for each in opted for job in await self._errands.changed(each, name)]
+        due = [job for each in opted for job in await self._errands.list_changed(each, name)]
         return Outcome(
             say=[
                 self.say(RESOLUTION_REQUESTED, ResolutionRequested(job.path, job.formatter.name))
@@ -415,7 +434,7 @@ class Resolver(Consumer):
         """Bring a file up to date, or the file of an agent in a project's root."""
         given = event.payload
         try:
-            path = await self._errands.on_thread(reading.place, given.path)
+            path = await self._errands.on_thread(reading.resolve_place, given.path)
             project = await self._project(path)
             # A file says itself who reads it; an agent is named even by who means any.
             agent = given.agent if path == project.root else None
@@ -423,7 +442,7 @@ class Resolver(Consumer):
             done = await self._errands.grant(project, wish)
             _tell(done)
         except (BadInput, NotFound) as error:
-            done = [failed(given.path, given.agent, str(error), at=self.desk.clock.now())]
+            done = [make_failed(given.path, given.agent, str(error), at=self.desk.clock.now())]
         said = [self.say(RESOLUTION_COMPLETE, each.said) for each in done]
         return Outcome(partial(self._kept, done=done), said)
 
@@ -469,7 +488,7 @@ class Resolver(Consumer):
     ) -> ResolutionReport:
         """Do it."""
         followed = await self._records.read(projects.list_written)
-        offer = await self._errands.supposed(principle, owed)
+        offer = await self._errands.preview_offer(principle, owed)
         found = [
             await self._errands.find(each, ResolutionWish(each.root, dry_run=True))
             for each in followed
@@ -482,7 +501,7 @@ class Resolver(Consumer):
 
     async def _undone(self, path: str) -> Resolved:
         """Undo it, and write the state of the file."""
-        real = await self._errands.on_thread(reading.place, path)
+        real = await self._errands.on_thread(reading.resolve_place, path)
         done = await self._errands.undo(await self._project(real), real)
         await self._commit(done)
         assert done.resolved is not None  # noqa: S101 - undone, or it raised
@@ -490,7 +509,7 @@ class Resolver(Consumer):
 
     async def _project(self, path: str) -> Project:
         """Return the followed project that a path belongs to; raises `UnknownProject`."""
-        found = innermost(await self._records.read(projects.followed), path)
+        found = find_innermost(await self._records.read(projects.list_followed), path)
         if found is None:
             message = f"cannot resolve {path}: no project that holds it is followed; cortex init it"
             raise UnknownProject(message)
@@ -526,7 +545,7 @@ class Resolver(Consumer):
         again = []
         for each in done:
             each.write(connection)
-            if outdated(connection, each):
+            if is_outdated(connection, each):
                 path, agent = each.run.path or "", each.run.agent or ""
                 wish = ResolutionRequested(path, agent, refresh=True)
                 again.append(self.say(RESOLUTION_REQUESTED, wish))

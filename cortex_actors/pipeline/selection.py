@@ -54,11 +54,17 @@ from cortex_actors.render import fence, section
 from cortex_actors.render.section import FOLDERS, PLACES, Formatter, Present, Target
 from cortex_actors.rules.contradiction import ThresholdTable, judge
 from cortex_actors.rules.promotion import RelevanceWeights, compute_score, compute_share
-from cortex_actors.rules.standalone import MANIFESTS, content, covered, needs, tools
+from cortex_actors.rules.standalone import (
+    MANIFESTS,
+    extract_content,
+    find_needs,
+    find_tools,
+    measure_coverage,
+)
 from cortex_actors.storage.pipeline import principles, reviews
-from cortex_actors.text.claims import slots
-from cortex_actors.text.lexicon import standard
-from cortex_actors.text.markdown import MAX_BYTES, lines
+from cortex_actors.text.claims import find_slots
+from cortex_actors.text.lexicon import load_standard
+from cortex_actors.text.markdown import MAX_BYTES, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -111,14 +117,14 @@ class _Lines:
     def of(cls, some: Iterable[FileStatement], placed: PlacedTexts) -> _Lines:
         """Return statements of a page; an example is neither for a principle nor against it."""
         lines = [each for each in some if not each.is_example]
-        return cls(lines, placed.rows([each.embedded for each in lines]))
+        return cls(lines, placed.load_rows([each.embedded for each in lines]))
 
     def passages(self) -> list[frozenset[str]]:
         """Return the words below each heading."""
         found: dict[str | None, frozenset[str]] = {}
         for each in (line for line in self.lines if not line.claim.scope):
-            said = found.get(each.claim.heading, content(each.claim.heading or ""))
-            found[each.claim.heading] = said | content(each.claim.text)
+            said = found.get(each.claim.heading, extract_content(each.claim.heading or ""))
+            found[each.claim.heading] = said | extract_content(each.claim.text)
         return list(found.values())
 
 
@@ -130,7 +136,7 @@ class Bench:
         self._own = _Lines.of(placed.page.lines, placed)
         self._elsewhere = _Lines.of(placed.page.elsewhere, placed)
         self._passages = {id(e): e.passages() for e in (self._own, self._elsewhere)}
-        self._sections = placed.rows(placed.page.sections)
+        self._sections = placed.load_rows(placed.page.sections)
         files = {each.file for each in placed.page.elsewhere if each.file}
         self._told = {each for each in files if each in placed.page.text}
         self._by = by
@@ -154,11 +160,15 @@ class Bench:
         What another file says in the same words is missing in this one, unless this one leads
         there; what it says of the same otherwise is how the project wants it.
         """
-        claim, conflict, named = Claim(principle.content), FileFindings(), tools(principle.content)
+        claim, conflict, named = (
+            Claim(principle.content),
+            FileFindings(),
+            find_tools(principle.content),
+        )
         best, spoken, is_repeated = (0.0, -1.0), "", False
         for line, cosine in self._worth(lines, claim, row):
             domain = line.domain if line.domain in principle.domains else None
-            thresholds = self._by.limits.of(domain, domain)
+            thresholds = self._by.limits.choose(domain, domain)
             found = judge(
                 claim, line.claim, cosine=cosine, thresholds=thresholds, lexicon=self._by.lexicon
             )
@@ -167,7 +177,7 @@ class Bench:
                 return FileFindings(said=f"{line.where} says {line.claim.text!r}: {found.reason}")
             is_repeated |= is_same
             if not (is_same or found.contradicts or line.is_command or cosine is None):
-                least = SPOKEN if named.isdisjoint(tools(line.claim.text)) else -1.0
+                least = SPOKEN if named.isdisjoint(find_tools(line.claim.text)) else -1.0
                 if cosine >= least:
                     spoken = f"{line.where} speaks of it: {line.claim.text!r}"
             if found.contradicts and named:
@@ -177,7 +187,7 @@ class Bench:
                 best, conflict = weight, FileFindings(against=line, why=found.reason)
         if is_repeated or (conflict.against is not None and not spoken):
             return conflict
-        if not spoken and covered(principle.content, self._passages[id(lines)]) >= COVERED:
+        if not spoken and measure_coverage(principle.content, self._passages[id(lines)]) >= COVERED:
             which = "the file" if lines is self._own else "another file of the project"
             spoken = f"a section of {which} speaks of it, in most of its words"
         return FileFindings(said=spoken)
@@ -192,11 +202,11 @@ class Bench:
                 if not words.isdisjoint(_words(line.claim.text)):
                     yield line, None
             return
-        lexicon, floor = self._by.lexicon or standard(), self._by.limits.default.floor
-        own = slots(claim.text, lexicon)
+        lexicon, floor = self._by.lexicon or load_standard(), self._by.limits.default.floor
+        own = find_slots(claim.text, lexicon)
         for line, cosine in zip(some.lines, _cosines(some.rows, row), strict=True):
             # Most principles have no slot, and then none of the page's is looked for.
-            shared = own and cosine < floor and own & slots(line.claim.text, lexicon)
+            shared = own and cosine < floor and own & find_slots(line.claim.text, lexicon)
             if cosine >= floor or shared:
                 yield line, cosine
 
@@ -233,7 +243,7 @@ class Offer:
     needs: Mapping[str, frozenset[str]] = field(default_factory=dict)
     unfit: Mapping[str, str] = field(default_factory=dict)
 
-    def fitting(self, stacks: frozenset[str] | None) -> Offer:
+    def filter_fitting(self, stacks: frozenset[str] | None) -> Offer:
         """Return what a project of those technologies may need; all of it where they are None."""
         if stacks is None:
             return self
@@ -247,7 +257,7 @@ class Offer:
         """
         return self.unapproved.get(principle_id, project_id) == project_id
 
-    def parted(self, project_id: str) -> tuple[Offer, Offer]:
+    def split_approved(self, project_id: str) -> tuple[Offer, Offer]:
         """Return what may be written into a project's files, and what waits for a person."""
         may = [self.may_write(each.id, project_id) for each in self.principles]
         return self._some(may), self._some([not each for each in may])
@@ -260,7 +270,7 @@ class Offer:
         rows = None if self.rows is None else self.rows[np.asarray(wanted)]
         return replace(self, principles=some, rows=rows)
 
-    def row(self, number: int) -> Matrix | None:
+    def get_row(self, number: int) -> Matrix | None:
         """Return a principle's vector; None where it has none."""
         if self.rows is None or not self.rows.shape[1] or not self.rows[number].any():
             return None
@@ -319,7 +329,7 @@ class Chooser:
         kept: list[ChosenPrinciple] = []
         said: list[Mapping[str, str]] = []
         opposed = 0
-        fitting = offer.fitting(placed.page.stacks)
+        fitting = offer.filter_fitting(placed.page.stacks)
         scored = self._scored(fitting, placed)
         enough = self._enough(scored, offer)
         for each in enough:
@@ -344,11 +354,11 @@ class Chooser:
         others = len(offer.principles) - len(fitting.principles)
         return FileChoice(tuple(order), tuple(said), opposed, len(scored) - len(enough), others)
 
-    def count(self, offer: Offer, placed: PlacedTexts) -> int:
+    def count_chosen(self, offer: Offer, placed: PlacedTexts) -> int:
         """Return how many matter enough that the file does not say already. Blocks as `choose`."""
         if placed.page.is_pointer:
             return 0
-        bench, fitting = Bench(placed, self), offer.fitting(placed.page.stacks)
+        bench, fitting = Bench(placed, self), offer.filter_fitting(placed.page.stacks)
         near = self._enough(self._scored(fitting, placed), offer)
         return sum(self.repeats or not bench.compare(e.principle, e.row).said for e in near)
 
@@ -385,7 +395,7 @@ class Chooser:
             if place < chosen.nearest or each.id not in offer.unapproved:
                 shared = compute_share(each.domains, of_file)
                 value = compute_score(cosines[number], each.rank, share=shared, weights=weights)
-                found.append(ChosenPrinciple(each, offer.row(number), value))
+                found.append(ChosenPrinciple(each, offer.get_row(number), value))
         return sorted(found, key=lambda each: (-each.score, each.principle.id))
 
     def _opposed(self, one: ChosenPrinciple, other: ChosenPrinciple) -> bool:
@@ -403,12 +413,12 @@ class Chooser:
 FORM = 6
 
 
-def offer(connection: Connection, model: str) -> Offer:
+def load_offer(connection: Connection, model: str) -> Offer:
     """Return what files may be given; of two that contradict each other one alone.
 
     In a read transaction, on its thread: 5 ms for each hundred principles.
     """
-    found, rows = principles.given(connection, model)
+    found, rows = principles.load_given(connection, model)
     waiting = {each.id for each in found} - reviews.load_approved(connection)
     wanted = _peaceful(found, principles.load_opposed(connection), waiting)
     kept = [number for number, each in enumerate(found) if each.id in wanted]
@@ -424,19 +434,21 @@ def offer(connection: Connection, model: str) -> Offer:
             unfit[principle.id] = made.reason
         else:
             fit[number] = replace(principle, content=made.text)
-            needed[principle.id] = needs(made.text, tuple((e.heading, e.scope) for e in places))
-    name = name_of(connection, model)
+            needed[principle.id] = find_needs(
+                made.text, tuple((e.heading, e.scope) for e in places)
+            )
+    name = hash_offer(connection, model)
     return Offer(list(fit.values()), rows[list(fit)], name, unapproved, needed, unfit)
 
 
-def name_of(connection: Connection, model: str) -> str:
+def hash_offer(connection: Connection, model: str) -> str:
     """Return the name of what files may be given now: a sixth of the cost of reading that."""
     opposed = principles.load_opposed(connection)
     text = json.dumps([principles.hash_given(connection, model), opposed])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def named(given: Offer, *parts: str) -> str:
+def hash_inputs(given: Offer, *parts: str) -> str:
     """Return the name of all that a choice is made of: an offer, and what else there is."""
     text = json.dumps([FORM, given.name, *parts])
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
@@ -490,7 +502,7 @@ class Shared:
         return np.stack([self._rows[each] for each in texts])
 
 
-def present(root: str, *, own: bool = False) -> tuple[Present, ...]:
+def find_present(root: str, *, own: bool = False) -> tuple[Present, ...]:
     """Return which of the places that are written a project, or a person's own, has. Blocks."""
     return tuple(_present(root, filter(is_own_file, PLACES) if own else PLACES, own=own))
 
@@ -507,7 +519,7 @@ def read(path: str) -> bytes | None:
     return None if data is None or len(data) > MAX_BYTES else data
 
 
-def sections(paths: Iterable[str]) -> dict[str, frozenset[str] | None]:
+def read_sections(paths: Iterable[str]) -> dict[str, frozenset[str] | None]:
     """Return what our section says, line by line, in each file that has one now. Blocks.
 
     Where marks are broken, or gone, that is every line; None for a file that cannot be read now.
@@ -516,7 +528,7 @@ def sections(paths: Iterable[str]) -> dict[str, frozenset[str] | None]:
 
 
 def has_bullet(found: Mapping[str, frozenset[str] | None], path: str, text: str) -> bool:
-    """Tell whether a bullet is in its file, by what `sections` found."""
+    """Tell whether a bullet is in its file, by what `read_sections` found."""
     lines = found.get(path, frozenset())
     return lines is None or text in lines
 
@@ -564,7 +576,7 @@ def _text(path: str) -> bytes:
     """Return what a file says; nothing of one that is no text, which is not written."""
     data = read(path) or b""
     try:
-        lines(data, path=path)
+        split_lines(data, path=path)
     except BadInput:
         return b""
     return data
@@ -601,7 +613,7 @@ class Assignment:
             return self.path
         return posixpath.join(self.project.root, there[0]) if there else None
 
-    def base(self, data: bytes | None) -> bytes:
+    def get_base(self, data: bytes | None) -> bytes:
         """Return what a section is put into: the file, or what a new one begins with."""
         if data is None:
             return b"" if self.target is None else self.target.fresh or b""
@@ -612,7 +624,7 @@ class Assignment:
         """Whether the file is to be made."""
         return self.target is not None and self.target.fresh is not None
 
-    def texts(self, data: bytes) -> dict[str, bytes]:
+    def get_texts(self, data: bytes) -> dict[str, bytes]:
         """Return what the principles are compared with: path from the root -> bytes.
 
         That is the file itself. Where no human has said anything in it, it is the project's other
@@ -621,9 +633,9 @@ class Assignment:
         own = self._own
         return {own: data} if own and self._is_human(data) else self._around()
 
-    def others(self, data: bytes) -> dict[str, bytes]:
-        """Return what may contradict the principles, too, as `texts`: the project's other files."""
-        own = self.texts(data)
+    def get_others(self, data: bytes) -> dict[str, bytes]:
+        """Return what else may contradict principles, as `get_texts`: the project's other files."""
+        own = self.get_texts(data)
         return {path: text for path, text in self._around().items() if path not in own}
 
     @property

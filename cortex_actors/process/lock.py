@@ -189,7 +189,7 @@ def read(home: Home) -> LockInfo:
     return LockInfo(**known)
 
 
-def state(home: Home) -> HomeState:
+def read_state(home: Home) -> HomeState:
     """Return whether the home's daemon is alive, by trying its lock for a moment."""
     try:
         fd = _opened(home, os.O_RDONLY)
@@ -324,7 +324,7 @@ class Peer:
         return self.uid is None or self.uid == os.getuid()
 
 
-def peer(sock: socket.socket) -> Peer:
+def find_peer(sock: socket.socket) -> Peer:
     """Return who is at the other end; unknown parts are None. Raises `OSError` on a dead socket."""
     if sys.platform == "darwin":
         raw = sock.getsockopt(_SOL_LOCAL, _LOCAL_PEERCRED, _XUCRED_BYTES)

@@ -33,8 +33,8 @@ from itertools import pairwise
 from json.encoder import encode_basestring_ascii as quoted
 from typing import IO, TYPE_CHECKING, Protocol
 
-from cortex_actors.clock import iso
-from cortex_actors.errors import BadInput, visible
+from cortex_actors.clock import format_iso
+from cortex_actors.errors import BadInput, make_visible
 from cortex_actors.home import open_private
 
 if TYPE_CHECKING:
@@ -173,7 +173,7 @@ class RotatingFile:
         if 0 < self._file.tell() > self._limit - len(data):
             # Number the older files up, which drops the oldest, and begin a new one.
             self._file.close()
-            for newer, older in reversed(list(pairwise(names(self._path, self._files)))):
+            for newer, older in reversed(list(pairwise(list_names(self._path, self._files)))):
                 with suppress(FileNotFoundError):
                     newer.replace(older)
             self._file = self._open()
@@ -227,7 +227,7 @@ def read_objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
 
     Lines that cannot be read are skipped, and so are those that say that a log was closed.
     """
-    for name in reversed(names(path, files)):
+    for name in reversed(list_names(path, files)):
         with suppress(FileNotFoundError), name.open("rb") as file:
             for line in file:
                 found = decode(line)
@@ -235,9 +235,9 @@ def read_objects(path: Path, files: int = FILES) -> Iterator[dict[str, object]]:
                     yield found
 
 
-def last_number(path: Path, name: str = "seq") -> int:
+def find_last_number(path: Path, name: str = "seq") -> int:
     """Return the greatest `seq`, or `at`, near the end of a log; 0 when there is none."""
-    for candidate in names(path, 2):
+    for candidate in list_names(path, 2):
         found = [(decode(line) or {}).get(name) for line in _end(candidate)]
         if numbers := [number for number in found if isinstance(number, int) and number]:
             return max(numbers)
@@ -259,7 +259,7 @@ def _end(path: Path) -> list[bytes]:
     return []
 
 
-def names(path: Path, files: int = FILES) -> list[Path]:
+def list_names(path: Path, files: int = FILES) -> list[Path]:
     """Return the file and the names of its older ones, newest first."""
     return [path, *(path.with_name(f"{path.name}.{number}") for number in range(1, files))]
 
@@ -283,7 +283,7 @@ FIELDS_LIMIT = 65_536
 LATEST = 253_402_300_800_000_000
 
 #: In place of the time of a record that has none.
-_NO_TIME = "-".ljust(len(iso(0)))
+_NO_TIME = "-".ljust(len(format_iso(0)))
 
 #: Level name -> rank; the ranks are the standard library's.
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
@@ -342,7 +342,7 @@ class Filter:
         )
 
 
-def made(
+def make_entry(
     fixed: tuple[int, int, str, str, str | None, str], fields: Mapping[str, object]
 ) -> LogEntry:
     """Return a record with its line of JSON, its text cut to the limit; never raises."""
@@ -362,7 +362,7 @@ def made(
     return LogEntry(seq, at, level, actor, topic, shown, json.loads(rest), f"{head}, {rest[1:]}")
 
 
-def record_of(found: Mapping[str, object]) -> LogEntry:
+def make_record(found: Mapping[str, object]) -> LogEntry:
     """Return the record that a JSON object describes; what it lacks is empty."""
     seq, at, topic = found.get("seq"), found.get("at"), found.get("topic")
     text = found.get("text", "")
@@ -380,7 +380,7 @@ def record_of(found: Mapping[str, object]) -> LogEntry:
     )
 
 
-def line(record: LogEntry) -> str:
+def format_line(record: LogEntry) -> str:
     """Return the record for a person, with every control character made visible.
 
     One line, and below it the traceback if there is one, behind a bar that no text can forge.
@@ -390,8 +390,10 @@ def line(record: LogEntry) -> str:
     fields = "".join(f" {key}={value}" for key, value in shown.items())
     text = f"{record.level:<8} {record.actor}{about}: {record.text}{fields}"
     trace = str(record.fields.get("traceback", "")).splitlines()
-    when = iso(record.at) if record.at else _NO_TIME
-    return "\n".join([f"{when} {visible(text)}", *(f"    | {visible(part)}" for part in trace)])
+    when = format_iso(record.at) if record.at else _NO_TIME
+    return "\n".join(
+        [f"{when} {make_visible(text)}", *(f"    | {make_visible(part)}" for part in trace)]
+    )
 
 
 def _plain(fields: Mapping[str, object]) -> str:
@@ -456,7 +458,7 @@ class _PageReader:
         self.last, self.size = max(self.last, seq), self.size + len(line)
         self.dropped, self.lost = self.dropped + self.lost, 0
         if int(head[2]) >= self.wanted.since_at and (found := decode(line)):
-            record = record_of(found)
+            record = make_record(found)
             self.records += [record] * self.wanted.passes(record)
         return True
 
@@ -484,7 +486,7 @@ def read_page(path: Path, wanted: Filter, *, after: int, before: int) -> LogPage
 def _opened(path: Path, stack: ExitStack) -> list[tuple[int, IO[bytes]]]:
     """Return the files that hold records, each with its first number, the oldest first."""
     found: dict[tuple[int, int], tuple[int, IO[bytes]]] = {}
-    for name in names(path):
+    for name in list_names(path):
         with suppress(OSError):
             file = stack.enter_context(name.open("rb"))
             about = os.fstat(file.fileno())

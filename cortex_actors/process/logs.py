@@ -159,7 +159,7 @@ class Follower:
             return False
         async with self.source.reading:
             found = await asyncio.to_thread(
-                self.source.page, self.wanted, after=self.after, before=some
+                self.source.read_page, self.wanted, after=self.after, before=some
             )
         self.after = found.last
         self._waiting.extend(found.records)
@@ -188,10 +188,10 @@ class LogStream:
         self._ring: deque[logfile.LogEntry] = deque(maxlen=RING)
         self._followers: set[Follower] = set()
         #: The last number of earlier lives, the one before our first, and the last we gave.
-        self._before = logfile.last_number(path)
+        self._before = logfile.find_last_number(path)
         self._begin = self._seq = self._before + (0 if logfile.ended_well(path) else logfile.LEAP)
         #: When the last record of earlier lives was made (UTC microseconds); 0 for none.
-        self.before_at = logfile.last_number(path, "at")
+        self.before_at = logfile.find_last_number(path, "at")
         self._file = logfile.LineWriter(logfile.RotatingFile(path))
         self._echo = logfile.LineWriter(logfile.Terminal(echo)) if echo else None
         #: Held by the follower that reads the files, so that many do not take all threads.
@@ -208,13 +208,15 @@ class LogStream:
         """Record that something happened; never blocks, never raises, from any thread."""
         with self.guard:
             self._seq += 1
-            record = logfile.made((self._seq, self._clock.now(), level, actor, topic, text), fields)
+            record = logfile.make_entry(
+                (self._seq, self._clock.now(), level, actor, topic, text), fields
+            )
             self._ring.append(record)
             for follower in self._followers:
                 follower.wake()
             self._file.put(record.encoded)
         if self._echo:
-            self._echo.put(logfile.line(record))
+            self._echo.put(logfile.format_line(record))
 
     def follow(
         self, wanted: logfile.Filter, *, last: int | None = 10, go_on: bool = True
@@ -234,7 +236,7 @@ class LogStream:
                 at, until = wanted.since, 0 if keep is None else self._seq
                 follower = Follower(self, wanted, after=at, keep=keep, until=until, go_on=go_on)
             else:
-                first = self.recent(wanted, last=keep)
+                first = self.list_recent(wanted, last=keep)
                 follower = Follower(self, wanted, after=self._seq, first=first, go_on=go_on)
             self._followers.add(follower)
         return follower
@@ -254,7 +256,7 @@ class LogStream:
                 return oldest
             return [self._ring[n] for n in range(at, min(at + STEP, len(self._ring)))]
 
-    def page(self, wanted: logfile.Filter, *, after: int, before: int) -> logfile.LogPage:
+    def read_page(self, wanted: logfile.Filter, *, after: int, before: int) -> logfile.LogPage:
         """Return the next records in the files with `after` < `seq` < `before`; blocks.
 
         What is not there counts as dropped, so that a reader always gets on.
@@ -268,7 +270,7 @@ class LogStream:
             missing -= min(before - 1, self._begin) - self._before
         return logfile.LogPage((), before - 1, missing if after else 0)
 
-    def recent(self, wanted: logfile.Filter, *, last: int = 10) -> list[logfile.LogEntry]:
+    def list_recent(self, wanted: logfile.Filter, *, last: int = 10) -> list[logfile.LogEntry]:
         """Return the last records in memory that pass."""
         with self.guard:
             # From the newest on: mostly the first ones pass, and 5,000 take 2 to 8 ms.
@@ -321,7 +323,7 @@ class StreamHandler(logging.Handler):
         )
 
 
-def tail(path: Path, wanted: logfile.Filter, *, last: int) -> list[logfile.LogEntry]:
+def read_tail(path: Path, wanted: logfile.Filter, *, last: int) -> list[logfile.LogEntry]:
     """Return the last records in the files that pass: how a log is read without its daemon."""
-    passing = filter(wanted.passes, map(logfile.record_of, logfile.read_objects(path)))
+    passing = filter(wanted.passes, map(logfile.make_record, logfile.read_objects(path)))
     return list(deque(passing, maxlen=min(max(0, last), sys.maxsize)))

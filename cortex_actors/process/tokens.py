@@ -20,7 +20,7 @@ from hashlib import sha256
 from hmac import compare_digest
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.agent import OWNER, OWNER_NAME, Caller, agent_id
+from cortex_actors.domain.agent import OWNER, OWNER_NAME, Caller, read_agent_id
 from cortex_actors.errors import BadInput, BadToken, HomeUnwritable
 from cortex_actors.home import replace_file
 
@@ -48,7 +48,7 @@ class Tokens:
         """Remember the folder; it is made with the first token."""
         self.folder = folder
 
-    def caller(self, token: str | None) -> Caller:
+    def find_caller(self, token: str | None) -> Caller:
         """Return whose token that is; the owner where none was shown.
 
         Raises `BadToken` for every other one: a wrong token never makes anybody the owner.
@@ -57,7 +57,7 @@ class Tokens:
             return OWNER
         named = token.partition(_DOT)[0]
         try:
-            agent = named if named == OWNER_NAME else agent_id(named)
+            agent = named if named == OWNER_NAME else read_agent_id(named)
         except BadInput:
             raise _unknown() from None
         kept = self._kept(agent) if named == agent else ""
@@ -72,9 +72,9 @@ class Tokens:
 
         Raises `BadInput`, `HomeUnwritable`.
         """
-        return self._make(agent_id(agent))
+        return self._make(read_agent_id(agent))
 
-    def owners(self) -> Path:
+    def ensure_owner(self) -> Path:
         """Return the file with the owner's token, which is made where none counts.
 
         No agent's id has a small letter, so it is no agent's. Raises `HomeUnwritable`.
@@ -99,7 +99,7 @@ class Tokens:
 
     def revoke(self, agent: str) -> bool:
         """Let an agent's token count no more; say whether it had one. Raises `HomeUnwritable`."""
-        path = self.folder / agent_id(agent)
+        path = self.folder / read_agent_id(agent)
         try:
             path.unlink()
         except FileNotFoundError:
@@ -109,7 +109,7 @@ class Tokens:
             raise HomeUnwritable(message) from error
         return True
 
-    def agents(self) -> frozenset[str]:
+    def list_agents(self) -> frozenset[str]:
         """Return the agents that have a token which counts."""
         try:
             names = [each.name for each in self.folder.iterdir()]
@@ -154,7 +154,7 @@ def _is_ours(found: os.stat_result, is_kind: Callable[[int], bool]) -> bool:
 def _is_id(name: str) -> bool:
     """Say whether a file is called as an agent is."""
     try:
-        return agent_id(name) == name
+        return read_agent_id(name) == name
     except BadInput:
         return False
 

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.clock import SECOND
 from cortex_actors.render.section import neutralise
-from cortex_actors.text.hazards import hidden, mask_secrets, suspicion
-from cortex_actors.text.summary import tokens
+from cortex_actors.text.hazards import find_hidden, find_suspicion, mask_secrets
+from cortex_actors.text.summary import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -69,7 +69,7 @@ class Note:
         facts = ", ".join((*self.facts, f"#{self.id}")) if self.facts else ""
         return f"- {self.line} ({facts})" if facts else f"- {self.line}"
 
-    def plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         scored = {} if self.score is None else {"score": round(self.score, 3)}
         return {"kind": self.kind, "id": self.id, "text": self.line, "why": self.why, **scored}
@@ -105,21 +105,21 @@ class Brief:
         """Everything that is said."""
         return (note for each in self.chapters for note in each.notes)
 
-    def followed_by(self, other: Brief) -> Brief:
+    def join(self, other: Brief) -> Brief:
         """Return both as one, each within its own budget; an empty one adds nothing."""
         text = "\n\n".join(filter(None, (self.text, other.text)))
-        price = tokens(f"{text}\n") if text else 0
+        price = count_tokens(f"{text}\n") if text else 0
         left_out = self.left_out + other.left_out
         return Brief(text, price, (*self.chapters, *other.chapters), left_out)
 
-    def plain(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """Return it as JSON."""
         return {
             "text": self.text,
             "tokens": self.tokens,
             "left_out": self.left_out,
             "sections": [
-                {"name": e.name, "title": e.title, "items": [note.plain() for note in e.notes]}
+                {"name": e.name, "title": e.title, "items": [note.as_json() for note in e.notes]}
                 for e in self.chapters
             ],
         }
@@ -139,7 +139,7 @@ def quote(text: str, *more: str) -> str | None:
     `more` is what belongs to it and is not shown: an attack in it keeps it back as well. Linear.
     """
     whole = "\n".join((text, *more))
-    if suspicion(whole) is not None or hidden(whole):
+    if find_suspicion(whole) is not None or find_hidden(whole):
         return None
     return neutralise(mask_secrets(text).text) or None
 
@@ -185,4 +185,4 @@ def _written(head: str, chapters: Sequence[Chapter]) -> Brief:
         lines += [f"\n## {each.title}"] if each.title else []
         lines += map(str, each.notes)
     text = "\n".join(lines)
-    return Brief(text, tokens(f"{text}\n"), tuple(chapters))
+    return Brief(text, count_tokens(f"{text}\n"), tuple(chapters))

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors import errors
 from cortex_actors.text import markdown
-from cortex_actors.text.markdown import MAX_BYTES, Line, LineKind, kinds, lines
+from cortex_actors.text.markdown import MAX_BYTES, Line, LineKind, classify_lines, split_lines
 from cortex_actors.text.sections import Role, split_sections
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
     if b"cortex:begin" not in data and b"cortex:end" not in data:
         return None
     found = _read(data, path)
-    what = kinds(found)
+    what = classify_lines(found)
     at = [number for number, line in enumerate(found) if _is_mark(line) and what[number] in _MARKED]
     if not at:
         return None
@@ -104,12 +104,12 @@ def find(data: bytes, *, path: str = NAMELESS) -> Fence | None:
         return _fence(data, found, begin=at[0], end=at[1], path=path)
     if len(at) > 1 and begins == [True, False] * (len(at) // 2):
         if len(at) == 2:  # noqa: PLR2004 - one pair, but another tool's marks enclose it
-            raise errors.BrokenSection.of(path, line=at[0] + 1)
-        raise errors.TwoSections.of(path, count=len(at) // 2)
+            raise errors.BrokenSection.from_file(path, line=at[0] + 1)
+        raise errors.TwoSections.from_file(path, count=len(at) // 2)
     # The first mark that has no counterpart.
     pairs = range(0, len(begins), 2)
     lonely = next(number for number in pairs if begins[number : number + 2] != [True, False])
-    raise errors.BrokenSection.of(path, line=at[lonely] + 1)
+    raise errors.BrokenSection.from_file(path, line=at[lonely] + 1)
 
 
 def splice(
@@ -124,21 +124,21 @@ def splice(
     standing = find(data, path=path)
     if standing is not None:
         if not (standing.intact or discard):
-            raise errors.EditedSection.of(path)
+            raise errors.EditedSection.from_file(path)
         section = make_section(body, standing.eol, data[standing.start : standing.end])
         written = data[: standing.start] + section + data[standing.end :]
         return _checked(written, body, base=data, path=path)
     unmarked = find_unfenced(data, path=path)
     if unmarked is not None:
         if not adopt:
-            raise errors.UnfencedSection.of(path, line=unmarked[2])
+            raise errors.UnfencedSection.from_file(path, line=unmarked[2])
         # What follows it is a human's section that had its own distance from ours.
-        eol = eol_of(data)
+        eol = find_eol(data)
         before, after = data[: unmarked[0]], data[unmarked[1] :]
         section = make_section(body, eol, data[unmarked[0] : unmarked[1]] if not after else b"\n")
         written = before + section + (eol if after else b"") + after
         return _checked(written, body, base=data, path=path)
-    written = appended(data, make_section(body, eol_of(data), data or b"\n"))
+    written = append_section(data, make_section(body, find_eol(data), data or b"\n"))
     return _checked(written, body, base=data, path=path)
 
 
@@ -178,7 +178,7 @@ def has_section(data: bytes, *, path: str = NAMELESS) -> bool:
     return find(data, path=path) is not None or find_unfenced(data, path=path) is not None
 
 
-def eol_of(data: bytes) -> bytes:
+def find_eol(data: bytes) -> bytes:
     """Return the line end that a file uses most; LF where it has none."""
     found = _LINE_ENDS.findall(data)
     return max((b"\n", b"\r\n", b"\r"), key=found.count)
@@ -187,11 +187,11 @@ def eol_of(data: bytes) -> bytes:
 def _read(data: bytes, path: str) -> list[Line]:
     """Return a file's lines, or refuse."""
     try:
-        return lines(data, path=path)
+        return split_lines(data, path=path)
     except errors.FileTooLarge:
-        raise errors.Oversized.of(path, size=len(data), limit=MAX_BYTES) from None
+        raise errors.Oversized.from_file(path, size=len(data), limit=MAX_BYTES) from None
     except errors.NotText:
-        raise errors.Unreadable.of(path) from None
+        raise errors.Unreadable.from_file(path) from None
 
 
 def _is_mark(line: Line) -> bool:
@@ -207,10 +207,10 @@ def _fence(data: bytes, found: Sequence[Line], *, begin: int, end: int, path: st
     first, last = data[start : found[begin].end], data[found[end].start : found[end].end]
     opening, closing = _MARK.match(first), _MARK.match(last)
     if opening is None or closing is None:
-        raise errors.BrokenSection.of(path, line=(begin if opening is None else end) + 1)
+        raise errors.BrokenSection.from_file(path, line=(begin if opening is None else end) + 1)
     version, declared = _VERSION.search(opening[1]), _DIGEST.search(opening[1])
     if version is not None and int(version[1]) != VERSION:
-        raise errors.NewerSection.of(path, version=int(version[1]))
+        raise errors.NewerSection.from_file(path, version=int(version[1]))
     behind = (first[opening.end() :].strip(), last[closing.end() :].strip())
     return Fence(
         start=start,
@@ -226,35 +226,35 @@ def make_section(body: bytes, eol: bytes, instead_of: bytes) -> bytes:
     """Return a section with its marks; it has a final line end if what it replaces had one."""
     begin = _BEGIN.format(version=VERSION, digest=hash_body(body)).encode()
     text = b"\n".join((begin, body + _END.encode()))
-    return text.replace(b"\n", eol) + (eol if ends(instead_of) else b"")
+    return text.replace(b"\n", eol) + (eol if has_final_eol(instead_of) else b"")
 
 
-def appended(data: bytes, section: bytes) -> bytes:
+def append_section(data: bytes, section: bytes) -> bytes:
     """Return a file with a section behind a blank line at its end."""
-    return data + make_gap(data, eol_of(data)) + section
+    return data + make_gap(data, find_eol(data)) + section
 
 
 def make_gap(data: bytes, eol: bytes) -> bytes:
     """Return what makes a blank line behind some text: one line end, or two if it has none."""
     if data in {b"", codecs.BOM_UTF8}:
         return b""
-    return eol if ends(data) else eol * 2
+    return eol if has_final_eol(data) else eol * 2
 
 
 def find_joint(data: bytes, fence: Fence) -> int:
     """Return where the blank line begins that was put between the text and our section."""
     at, eol = fence.start, fence.eol
-    if fence.end == len(data) and not ends(data):
+    if fence.end == len(data) and not has_final_eol(data):
         # The text had no final line end: neither of the two before us is its own.
         for _ in range(2):
             at -= len(eol) * data[:at].endswith(eol)
         return at
     above = data[: at - len(eol)]
-    is_blank = data[:at].endswith(eol) and (ends(above) or above in {b"", codecs.BOM_UTF8})
+    is_blank = data[:at].endswith(eol) and (has_final_eol(above) or above in {b"", codecs.BOM_UTF8})
     return at - len(eol) if is_blank else at
 
 
-def ends(data: bytes) -> bool:
+def has_final_eol(data: bytes) -> bool:
     """Whether some text ends with a line end."""
     return data.endswith((b"\n", b"\r"))
 
@@ -269,16 +269,16 @@ def _checked(data: bytes, body: bytes, *, base: bytes, path: str) -> bytes:
     if any(_is_mark(line) for line in _read(body, path)):
         raise errors.InternalError(f"cannot write {path}: its section holds a mark of ours")
     if len(data) > MAX_BYTES:
-        raise errors.Oversized.of(path, size=len(data), limit=MAX_BYTES)
+        raise errors.Oversized.from_file(path, size=len(data), limit=MAX_BYTES)
     try:
         fence = find(data, path=path)
     except errors.BrokenSection:  # a comment that our begin mark has closed
         fence = None
     if fence is None:
         # The last line, from 1, that is neither code nor in a comment opens one.
-        what = enumerate(kinds(_read(base, path)), start=1)
+        what = enumerate(classify_lines(_read(base, path)), start=1)
         line = max((n for n, kind in what if kind is not LineKind.OPAQUE), default=1)
-        raise errors.OpenBlock.of(path, line=line)
+        raise errors.OpenBlock.from_file(path, line=line)
     if not fence.intact or fence.body != body:
         raise errors.InternalError(f"cannot write {path}: its section was not found again as it is")
     return data
@@ -307,7 +307,9 @@ def move_edits_out(data: bytes, written: bytes, *, path: str = NAMELESS) -> byte
         text += eol if data[at : fence.start] else eol * 2
     moved = data[:at] + text + data[at : fence.start] + section + data[fence.end :]
     if not _is_marked(moved):
-        raise errors.OpenBlock.of(path, line=len(normalise_eol(data[: fence.start]).split(b"\n")))
+        raise errors.OpenBlock.from_file(
+            path, line=len(normalise_eol(data[: fence.start]).split(b"\n"))
+        )
     return moved
 
 
@@ -342,6 +344,8 @@ def restore(data: bytes, before: bytes, *, path: str = NAMELESS) -> bytes:
         return remove(data, path=path)
     section = before[old.start : old.end]
     if fence is None:
-        return appended(data, section.rstrip(b"\r\n") + (eol_of(data) if ends(data) else b""))
-    rest = fence.eol if ends(data[fence.start : fence.end]) else b""
+        return append_section(
+            data, section.rstrip(b"\r\n") + (find_eol(data) if has_final_eol(data) else b"")
+        )
+    rest = fence.eol if has_final_eol(data[fence.start : fence.end]) else b""
     return data[: fence.start] + section.rstrip(b"\r\n") + rest + data[fence.end :]

@@ -15,8 +15,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
-from cortex_actors.clock import SECOND, moment
-from cortex_actors.domain.agent import agent_id, shown
+from cortex_actors.clock import SECOND, start_ulid
+from cortex_actors.domain.agent import format_given, read_agent_id
 from cortex_actors.domain.memory import (
     CrumbRecord,
     Layer,
@@ -156,7 +156,8 @@ def _memory(said: Mapping[str, Any], collection: str, project_id: str) -> Memory
     realm = said.get("visibility") or _REALMS.get(collection)
     if realm is None:
         raise BadInput(
-            f"the collection {shown(collection)} is not known, and the record has no visibility; "
+            f"the collection {format_given(collection)} is not known, and the record has no "
+            "visibility; "
             f"there are {', '.join(sorted({*_REALMS, *_CRUMBS}))}"
         )
     created = _moment(said, "created_at", "posted_at", "timestamp")
@@ -166,7 +167,7 @@ def _memory(said: Mapping[str, Any], collection: str, project_id: str) -> Memory
     begun, ended = moments["said_from"], moments["said_until"]
     if (begun is None) != (ended is None) or (begun or 0) > (ended or 0):
         raise BadInput("said_from and said_until are given together, the first not behind")
-    agent = agent_id(said.get("agent_id"))
+    agent = read_agent_id(said.get("agent_id"))
     text = admission.check_text(said["content"], what="content", redact=True)
     links = {name: _list(said, name) for name in ("tags", "related_agents", "responding_to")}
     return Memory(
@@ -182,7 +183,7 @@ def _memory(said: Mapping[str, Any], collection: str, project_id: str) -> Memory
         abstract=_text(said, "abstract"),
         summary=_text(said, "summary"),
         tags=admission.check_tags(links["tags"], redact=True),
-        related=tuple(sorted({agent_id(each) for each in links["related_agents"]})),
+        related=tuple(sorted({read_agent_id(each) for each in links["related_agents"]})),
         replies_to=tuple(dict.fromkeys(make_id(each) for each in links["responding_to"])),
         attention=_number(said, "attention_weight", default=1.0, most=_MOST_ATTENTION),
         access_count=int(_number(said, "access_count", default=0, most=2**53)),
@@ -199,9 +200,9 @@ def _crumb(said: Mapping[str, Any], _collection: str, project_id: str) -> CrumbR
     if not isinstance(content, str):
         raise BadInput("content is no text")
     left = summary.parse(content)
-    agent = agent_id(said.get("agent_id") or left.agent_id)
+    agent = read_agent_id(said.get("agent_id") or left.agent_id)
     # Elsewhere two crumbs of one second have one id; one of ours begins with its moment.
-    if not _is_ours(given, f"crm_{moment(left.left_at)}"):
+    if not _is_ours(given, f"crm_{start_ulid(left.left_at)}"):
         said_by = f"{given}\0{agent}\0{left.left_at}\0{left.summary}"
         given = f"crm_{_ulid(said_by, left.left_at)}"
     return admission.make_crumb(
@@ -228,7 +229,7 @@ def make_id(given: object, unnamed: str = "") -> str:
     if isinstance(given, str) and _is_ours(given, "mem_"):
         return given
     if given is not None and not (isinstance(given, str) and 0 < len(given) <= _NAME):
-        raise BadInput(f"id {shown(given)} is no id: it needs 1 to {_NAME} characters")
+        raise BadInput(f"id {format_given(given)} is no id: it needs 1 to {_NAME} characters")
     return f"mem_{_ulid(unnamed if given is None else str(given), 0)}"
 
 
@@ -241,7 +242,7 @@ def _is_ours(given: object, start: str) -> bool:
 def _ulid(said: str, at: int) -> str:
     """Return a ULID of a moment whose end is made of a text."""
     digest = hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()
-    return moment(at) + "".join(_ALPHABET[each & 31] for each in digest[:_RANDOM])
+    return start_ulid(at) + "".join(_ALPHABET[each & 31] for each in digest[:_RANDOM])
 
 
 def _word(said: Mapping[str, Any], field: str, default: E) -> E:
@@ -264,7 +265,7 @@ def _number(said: Mapping[str, Any], field: str, *, default: float, most: float)
     """Return a number from 0 to the most there may be."""
     given = said.get(field, default)
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= most:
-        raise BadInput(f"{field} {shown(given)} is no number between 0 and {most:g}")
+        raise BadInput(f"{field} {format_given(given)} is no number between 0 and {most:g}")
     return given
 
 
@@ -275,11 +276,11 @@ def _list(said: Mapping[str, Any], field: str) -> list[Any]:
         try:
             value = json.loads(value) if value.lstrip().startswith("[") else value.split(",")
         except ValueError as error:
-            raise BadInput(f"{field} {shown(value)} is no list") from error
+            raise BadInput(f"{field} {format_given(value)} is no list") from error
         value = [each.strip() if isinstance(each, str) else each for each in value]
         value = [each for each in value if each != ""]
     if not isinstance(value, list) or len(value) > _LINKS:
-        raise BadInput(f"{field} {shown(value)} is no list of at most {_LINKS:,}")
+        raise BadInput(f"{field} {format_given(value)} is no list of at most {_LINKS:,}")
     return value
 
 
@@ -295,7 +296,7 @@ def _moment(said: Mapping[str, Any], *names: str) -> int | None:
     except (ValueError, OverflowError):
         found = -1
     if not 0 <= found <= _LATEST:
-        raise BadInput(f"{name} {shown(value)} is no time (ISO 8601) since 1970")
+        raise BadInput(f"{name} {format_given(value)} is no time (ISO 8601) since 1970")
     return found
 
 

@@ -35,8 +35,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from cortex_actors.domain.principle import Unwritten
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.text.hazards import visible
-from cortex_actors.text.markdown import LineKind, heading, kinds, lines
+from cortex_actors.text.hazards import show_hidden
+from cortex_actors.text.markdown import LineKind, classify_lines, parse_heading, split_lines
 from cortex_actors.text.sections import find_imports
 
 if TYPE_CHECKING:
@@ -169,10 +169,10 @@ def neutralise(text: str) -> str:
     while True:
         # On one line, and without anything that acts.
         written = ""
-        for piece, is_code in _pieces(visible(_led(_INLINE.sub(_told, _cut(words, limit))))):
+        for piece, is_code in _pieces(show_hidden(_led(_INLINE.sub(_told, _cut(words, limit))))):
             written += _code(piece, written[-1:]) if is_code else piece
         # Code without a letter in it is gone, and may have stood before what begins a block.
-        line = visible(" ".join(_led(written).split()))
+        line = show_hidden(" ".join(_led(written).split()))
         if len(line) <= MOST:
             return line if any(letter.isalnum() for letter in line) else ""
         limit = min(limit - 1, limit * MOST // len(line))
@@ -482,11 +482,11 @@ def find(agent: str) -> Formatter:
     """Return the formatter of an agent; raises `NotFound`, naming those there are."""
     known = _BY_NAME.get(agent.lower())
     if known is None:
-        raise NotFound(f"cannot write for the agent {agent!r}: there are {', '.join(names())}")
+        raise NotFound(f"cannot write for the agent {agent!r}: there are {', '.join(list_names())}")
     return known
 
 
-def names() -> tuple[str, ...]:
+def list_names() -> tuple[str, ...]:
     """Return the agents we write for."""
     return tuple(_BY_NAME)
 
@@ -634,13 +634,13 @@ def _imported(file: Present, formatter: Formatter) -> list[str]:
     no text leads nowhere: the error comes when it is written.
     """
     try:
-        text = lines(file.data, path=file.path)
+        text = split_lines(file.data, path=file.path)
     except BadInput:
         return []
     said = [
         (line.text, kind)
-        for line, kind in zip(text, kinds(text), strict=True)
-        if line.text.strip() and heading(line.text) is None and not _is_comment(line.text)
+        for line, kind in zip(text, classify_lines(text), strict=True)
+        if line.text.strip() and parse_heading(line.text) is None and not _is_comment(line.text)
     ]
     open_text = [line for line, kind in said if kind is LineKind.TEXT]
     only = all(kind is LineKind.OURS or find_imports([line]) for line, kind in said)

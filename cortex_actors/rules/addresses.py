@@ -1,7 +1,7 @@
 """What an address of a store or of a Chroma server may be: no name server is asked.
 
-`problem` judges the server that keeps our own vectors, `address` takes apart where another store
-is; `reach` judges what its name turns out to be.
+`explain_problem` judges the server that keeps our own vectors, `parse_address` takes apart where
+another store is; `measure_reach` judges what its name turns out to be.
 
 Which addresses of the net a store may be on, as a calculation.
 
@@ -79,7 +79,7 @@ class Reach(IntEnum):
     PUBLIC = 2
 
 
-def forbidden(text: str) -> str:
+def explain_forbidden(text: str) -> str:
     """Return why nothing is ever sent to an IP address; "" when something may be.
 
     Anything that is not an IP address is forbidden too: the caller has resolved the name.
@@ -106,7 +106,7 @@ def explain_forbidden_name(host: str) -> str:
     return "where a cloud answers with credentials" if name in _METADATA_NAMES else ""
 
 
-def reach(text: str) -> Reach:
+def measure_reach(text: str) -> Reach:
     """Return how far away an IP address is; who is no address counts as far away."""
     found = _read(text)
     if found is None:
@@ -188,7 +188,7 @@ class Address:
         return f"{self.scheme}://{self.netloc}" if self.host else self.scheme
 
 
-def address(url: str, *, how: str = _HOW) -> Address:
+def parse_address(url: str, *, how: str = _HOW) -> Address:
     """Return where a store is; raises `StoreUnusable` for what is no address of one.
 
     The error says `how` one is written and does not repeat the address: it may hold a password.
@@ -208,7 +208,7 @@ def address(url: str, *, how: str = _HOW) -> Address:
     )
 
 
-def admitted(where: Address, allowed: Iterable[str]) -> bool:
+def is_admitted(where: Address, allowed: Iterable[str]) -> bool:
     """Return whether a host is among those that are allowed; all are when none is listed.
 
     An entry is a host, or a host and a port; an IPv6 address with a port is in brackets.
@@ -218,7 +218,7 @@ def admitted(where: Address, allowed: Iterable[str]) -> bool:
     return not entries or not where.host or not names.isdisjoint(entries)
 
 
-def problem(url: str) -> str:
+def explain_problem(url: str) -> str:
     """Return why an address is not used, with what mends it; "" for one that is.
 
     The address itself is not repeated: it may hold a password.
@@ -243,7 +243,7 @@ def problem(url: str) -> str:
 
 def is_here(host: str) -> bool:
     """Tell whether a host is this machine, without asking a name server."""
-    return host.lower() == "localhost" or reach(host) is Reach.LOOPBACK
+    return host.lower() == "localhost" or measure_reach(host) is Reach.LOOPBACK
 
 
 def _wrong(parts: SplitResult, host: str, port: int | None, how: str) -> str:

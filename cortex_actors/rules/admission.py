@@ -16,11 +16,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from cortex_actors.domain.agent import shown
+from cortex_actors.domain.agent import format_given
 from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority, choose_type
 from cortex_actors.errors import BadInput, Refused
 from cortex_actors.text import terms
-from cortex_actors.text.hazards import cleared, hidden, seen, told, visible
+from cortex_actors.text.hazards import (
+    clear_secrets,
+    describe_hidden,
+    drop_hidden,
+    find_hidden,
+    show_hidden,
+)
 from cortex_actors.text.hazards import mask_secrets as without_secrets
 from cortex_actors.text.summary import normalise, render
 from cortex_actors.text.terms import normalise_tags
@@ -47,7 +53,7 @@ def check_text(content: object, *, what: str = "the memory", redact: bool | None
     that cannot be asked for, it is None.
     """
     if not isinstance(content, str):
-        raise BadInput(f"{what} must be a text, not {shown(content)}")
+        raise BadInput(f"{what} must be a text, not {format_given(content)}")
     text = content.replace("\r\n", "\n").strip()
     if not text:
         raise BadInput(f"{what} is empty; say something to be kept")
@@ -61,13 +67,13 @@ def check_text(content: object, *, what: str = "the memory", redact: bool | None
             f"{what} has {size:,} bytes, and at most {LONGEST:,} are kept in one piece; say it in "
             "parts, or have it read as a document: cortex memory knowledge ingest"
         )
-    return cleared(_seen(text, what=what, redact=redact), what=what, redact=redact)
+    return clear_secrets(_seen(text, what=what, redact=redact), what=what, redact=redact)
 
 
 def check_name(given: object, *, what: str, most: int, redact: bool | None = False) -> str:
     """Return a name of one line: of a thread, of a role; an empty one is none."""
     if not isinstance(given, str):
-        raise BadInput(f"{what} must be a text, not {shown(given)}")
+        raise BadInput(f"{what} must be a text, not {format_given(given)}")
     name = " ".join(given.split())
     if len(name) > most:
         raise BadInput(f"{what} has {len(name)} characters, and at most {most} are kept")
@@ -80,7 +86,7 @@ def check_tags(given: object, *, redact: bool = False) -> tuple[str, ...]:
     They are looked at as they were written: in lower case a key has no key's shape.
     """
     some = [
-        cleared(each, what="the tags", redact=redact) if isinstance(each, str) else each
+        clear_secrets(each, what="the tags", redact=redact) if isinstance(each, str) else each
         for each in (given if isinstance(given, list | tuple) else ())
     ]
     return normalise_tags(some or given)
@@ -98,11 +104,11 @@ def _seen(text: str, *, what: str, redact: bool | None) -> str:
 
     What hides in a secret goes with it: written out, it would keep the secret from being found.
     """
-    found = hidden(text)
+    found = find_hidden(text)
     if not found:
         return text
     if redact:
-        shown, plain = visible(text), seen(text)
+        shown, plain = show_hidden(text), drop_hidden(text)
         more = len(without_secrets(plain).secrets) - len(without_secrets(shown).secrets)
         return plain if more > 0 else shown
     first = found[0].start
@@ -110,7 +116,7 @@ def _seen(text: str, *, what: str, redact: bool | None) -> str:
     or_shown = "" if redact is None else ", or have it written out with --redact (redact=true)"
     raise Refused(
         f"refused to keep {what}: it holds what cannot be seen, first in line {line} at character "
-        f"{column} ({told(found)}); take it out{or_shown}"
+        f"{column} ({describe_hidden(found)}); take it out{or_shown}"
     )
 
 
@@ -168,8 +174,8 @@ def make_crumb(
         session_id=_session(given, session),
         summary=_text(given.summary, "session_summary", given),
         left_at=at,
-        type=word_of(given.type, CrumbType, name="crumb_type") or choose_type(unfinished),
-        priority=word_of(given.priority, Priority, name="priority") or Priority.MEDIUM,
+        type=read_word(given.type, CrumbType, name="crumb_type") or choose_type(unfinished),
+        priority=read_word(given.priority, Priority, name="priority") or Priority.MEDIUM,
         discoveries=tuple(_entries(given.discoveries, "key_discoveries", given)),
         emotional_state=_feelings(given),
         unfinished=unfinished,
@@ -196,7 +202,7 @@ def to_request(crumb: CrumbRecord, *, redact: bool) -> AdmissionRequest:
     return AdmissionRequest(**said, redact=redact)
 
 
-def word_of(word: object, known: type[T], *, name: str) -> T | None:
+def read_word(word: object, known: type[T], *, name: str) -> T | None:
     """Return a word of a closed set, in whatever case it was written; None for None.
 
     Raises `BadInput` naming those there are.
@@ -256,7 +262,8 @@ def _named(values: object, name: str) -> Iterator[tuple[str, object]]:
         word = normalise(str(key))
         if not 0 < len(word) <= NAME_LIMIT or ":" in word or "\n" in word:
             raise BadInput(
-                f"cannot leave the crumb: {name} cannot be called {shown(key)}: a name is one line "
+                f"cannot leave the crumb: {name} cannot be called {format_given(key)}: a name is "
+                "one line "
                 f"of 1 to {NAME_LIMIT} characters without a colon"
             )
         yield check_text(word, what=f"a name in the crumb's {name}", redact=None), value
@@ -270,7 +277,8 @@ def _session(given: AdmissionRequest, default: str) -> str:
     found = normalise(name) if isinstance(name, str) else ""
     if not 0 < len(found) <= SESSION_LIMIT or "\n" in found:
         raise BadInput(
-            f"cannot leave the crumb: {shown(name)} is no session's id: it is one line of 1 to "
+            f"cannot leave the crumb: {format_given(name)} is no session's id: it is one line of 1 "
+            "to "
             f"{SESSION_LIMIT} characters"
         )
     return check_text(found, what="the crumb's session_id", redact=given.redact)

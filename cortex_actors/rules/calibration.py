@@ -15,7 +15,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import Claim, Relation
-from cortex_actors.rules.contradiction import ConflictThresholds, judge, slots
+from cortex_actors.rules.contradiction import ConflictThresholds, find_slots, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -149,7 +149,7 @@ class _ThresholdTrial:
     def __init__(self, pairs: Iterable[Decided], lexicon: Lexicon | None) -> None:
         self._lexicon = lexicon
         # Whether two claims share a slot, so that any likeness will do.
-        topics = partial(slots, lexicon=lexicon)
+        topics = partial(find_slots, lexicon=lexicon)
         self._pairs = [(each, bool(topics(each.left) & topics(each.right))) for each in pairs]
         self._known: dict[tuple[int, bool, bool], Relation] = {}
 

@@ -165,7 +165,7 @@ MOST_SURE = 0.5
 
 #: What each category sounds like when it uses none of its keywords.
 EXAMPLES: Mapping[Category, tuple[str, ...]] = {
-    Category(name): tuple(some) for name, some in lexicon.table("examples").items()
+    Category(name): tuple(some) for name, some in lexicon.load_table("examples").items()
 }
 
 
@@ -179,7 +179,7 @@ class Nearness:
     example: str
 
 
-def texts() -> tuple[str, ...]:
+def list_examples() -> tuple[str, ...]:
     """Return every example, in the order in which `rank_categories` wants their vectors."""
     return tuple(text for examples in EXAMPLES.values() for text in examples)
 
@@ -187,7 +187,7 @@ def texts() -> tuple[str, ...]:
 def rank_categories(row: Row, examples: Row) -> tuple[Nearness, ...]:
     """Return how near a text is to each category, nearest first.
 
-    `row` is the text's unit vector, `examples` those of `texts()`, all of one model.
+    `row` is the text's unit vector, `examples` those of `list_examples()`, all of one model.
     """
     cosines = examples @ row
     found, begun = [], 0
@@ -199,7 +199,7 @@ def rank_categories(row: Row, examples: Row) -> tuple[Nearness, ...]:
     return tuple(sorted(found, key=lambda each: (-each.cosine, each.category)))
 
 
-def telling(row: Row, examples: Row) -> Nearness | None:
+def choose_category(row: Row, examples: Row) -> Nearness | None:
     """Return the category that the nearest examples tell; None where they do not.
 
     Its cosine is at most `MOST_SURE`. Only for texts on which no keyword speaks.

@@ -101,7 +101,9 @@ def find_components(items: Iterable[str], edges: Iterable[Pair]) -> list[tuple[s
     return found
 
 
-def clusters(edges: Mapping[Pair, float], rows: Mapping[str, NDArray[np.float32]]) -> list[Cluster]:
+def find_clusters(
+    edges: Mapping[Pair, float], rows: Mapping[str, NDArray[np.float32]]
+) -> list[Cluster]:
     """Return the clusters of a graph whose edges are cosines; an item without edges is in none.
 
     Takes the time of the edges, and for a chain that of each cut.
@@ -183,7 +185,7 @@ class Subject:
     verdicts: tuple[tuple[str, Judgement], ...] = ()
     is_section: bool = False
 
-    def verdict(self, other: str) -> Judgement | None:
+    def find_verdict(self, other: str) -> Judgement | None:
         """Return what was decided about it and another one."""
         return next((said for name, said in self.verdicts if name == other), None)
 
@@ -316,7 +318,7 @@ class OrderedThing:
     comes_first: bool
 
 
-def needs(claim: Claim, lexicon: Lexicon) -> tuple[OrderedThing, ...]:
+def find_needs(claim: Claim, lexicon: Lexicon) -> tuple[OrderedThing, ...]:
     """Return what a statement puts in order, as it says it."""
     said = read(claim, lexicon).wording
     if not any(word.text in _FIRST or word.text in _LATER for word in said.words):

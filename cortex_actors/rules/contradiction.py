@@ -28,8 +28,8 @@ from typing import TYPE_CHECKING
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.sameness import find_difference, find_reordering, keeps
-from cortex_actors.text.claims import PORT, ClaimPart, ClaimReading, digits, read
-from cortex_actors.text.lexicon import Lexicon, Sense, standard, stem
+from cortex_actors.text.claims import PORT, ClaimPart, ClaimReading, read, spell_in_digits
+from cortex_actors.text.lexicon import Lexicon, Sense, load_standard, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -195,7 +195,9 @@ def _banned(
             continue
         if {*parts[0].stems[:size]} == {*said}:
             kind = Conflict.PARTIAL if is_barred else Conflict.DIRECT
-            yield Clash(Family.DENIAL, f"one forbids {part.told(said)}, the other uses it", kind)
+            yield Clash(
+                Family.DENIAL, f"one forbids {part.find_words(said)}, the other uses it", kind
+            )
 
 
 def _is_freed(one: ClaimReading, other: ClaimReading, lexicon: Lexicon) -> bool:
@@ -241,7 +243,7 @@ def _ordered(
     if len(given & other.stems.keys()) * 2 < len(given) or not part.manner <= other.stems.keys():
         return None
     covered = wanted & (forbidden.keys() | given | context)
-    return part.told(both) if len(covered) >= WANTED * len(wanted) else None
+    return part.find_words(both) if len(covered) >= WANTED * len(wanted) else None
 
 
 def _exchanged(left: ClaimReading, right: ClaimReading) -> Iterator[Clash]:
@@ -252,7 +254,7 @@ def _exchanged(left: ClaimReading, right: ClaimReading) -> Iterator[Clash]:
         this, that = wanted & not_its, unwanted & its
         here = 2 * len(this) >= min(len(wanted), len(not_its))
         if this and that and here and 2 * len(that) >= min(len(its), len(unwanted)):
-            reason = _against({one.told(this)}, {no_one.told(that)})
+            reason = _against({one.find_words(this)}, {no_one.find_words(that)})
             yield Clash(Family.EXCHANGE, reason, confidence=0.9)
 
 
@@ -269,7 +271,7 @@ def _numbers(left: ClaimReading, right: ClaimReading, *, are_rows: bool) -> Iter
     Entries of a list are for different things, unless they agree on another number.
     """
     both = sorted(left.ranges.keys() & right.ranges.keys())
-    agree = any(left.ranges[each].bounds() == right.ranges[each].bounds() for each in both)
+    agree = any(left.ranges[each].get_bounds() == right.ranges[each].get_bounds() for each in both)
     for slot in both if agree or not are_rows else ():
         one, other = left.ranges[slot], right.ranges[slot]
         words = {*slot.split(), *map(stem, slot.split()), *left.numbers, *right.numbers}
@@ -350,8 +352,10 @@ def _swaps(
             yield _Swap(Family.VALUE, one, other, least, OWN)
     if siblings:
         return
-    known = {*map(digits, left.numbers)} & {*map(digits, right.numbers)}
-    mine, its = ([n for n in some.numbers if digits(n) not in known] for some in (left, right))
+    known = {*map(spell_in_digits, left.numbers)} & {*map(spell_in_digits, right.numbers)}
+    mine, its = (
+        [n for n in some.numbers if spell_in_digits(n) not in known] for some in (left, right)
+    )
     if len(mine) == len(its) == 1:
         yield _Swap(Family.VALUE, mine[0], its[0], FEWEST, 0, LIMITS)
     one, other = _code(left), _code(right)
@@ -454,10 +458,10 @@ class Opposition:
 
 def contradicts(left: str, right: str) -> bool:
     """Whether one text says a word and the other its opposite; the order does not matter."""
-    return opposition(left, right) is not None
+    return find_opposition(left, right) is not None
 
 
-def opposition(left: str, right: str) -> Opposition | None:
+def find_opposition(left: str, right: str) -> Opposition | None:
     """Return the first pair of phrases by which the texts disagree, or None.
 
     Texts that are both on both sides of a pair do not disagree on it: the same text twice agrees.
@@ -535,11 +539,11 @@ def judge(
     relation under which two statements may be merged. `kinds` are those of the two statements where
     they are known; `siblings` says that both are under the same headings of one file.
     """
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     first, second = sorted((left, right), key=_place)
     if " ".join(first.text.split()) == " ".join(second.text.split()):
         return _said(Relation.SAME, "the same text")
-    found = gate(left, right, lexicon=tables, kinds=kinds, siblings=siblings)
+    found = find_contradiction(left, right, lexicon=tables, kinds=kinds, siblings=siblings)
     if found is not None:
         return found
     one, other = read(first, tables), read(second, tables)
@@ -556,7 +560,7 @@ def judge(
     return _said(Relation.UNRELATED, f"cosine {score:.2f} and no topic in common")
 
 
-def gate(
+def find_contradiction(
     left: Claim,
     right: Claim,
     *,
@@ -568,7 +572,7 @@ def gate(
 
     Statements of unknown kinds are taken for rules; commands and examples contradict nothing.
     """
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     first, second = sorted((left, right), key=_place)
     one, other = read(first, tables), read(second, tables)
     if (kinds is not None and not _SHOWING.isdisjoint(kinds)) or find_separate_places(one, other):
@@ -588,7 +592,7 @@ def _place(claim: Claim) -> tuple[str, str, str]:
     return claim.text, claim.heading or "", claim.scope
 
 
-def believed(
+def limit_verdict(
     said: Judgement, left: Claim, right: Claim, *, lexicon: Lexicon | None = None
 ) -> Judgement:
     """Return what a model says of two statements, as far as the rules accept it.
@@ -598,7 +602,7 @@ def believed(
     """
     if said.relation is not Relation.SAME:
         return said
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     one, other = (read(each, tables) for each in sorted((left, right)))
     why = find_separate_places(one, other) or find_difference(one, other, lexicon=tables)
     why = why or find_reordering(left.text, right.text)
@@ -614,13 +618,13 @@ def agrees(left: Claim, right: Claim, *, lexicon: Lexicon | None = None) -> bool
     that none of them replaces the other one. A model that knows one script finds any two texts of
     another one alike: of these the words are the same.
     """
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     one, other = (read(each, tables) for each in sorted((left, right)))
     if one.foreign or other.foreign:
         return keeps(one, other) and keeps(other, one)
     near = _said(Relation.SAME, "near")
-    is_one = believed(near, left, right, lexicon=tables).relation is Relation.SAME
-    return is_one and gate(left, right, lexicon=tables) is None
+    is_one = limit_verdict(near, left, right, lexicon=tables).relation is Relation.SAME
+    return is_one and find_contradiction(left, right, lexicon=tables) is None
 
 
 def repeats(shown: Claim, other: Claim, *, within: bool = False) -> bool:
@@ -631,7 +635,7 @@ def repeats(shown: Claim, other: Claim, *, within: bool = False) -> bool:
     neighbours in 101 real repositories that were not the same text 12 claims were found, and all of
     them rightly.
     """
-    tables = standard()
+    tables = load_standard()
     one, another = (read(each, tables) for each in (shown, other))
     is_command = within and one.command and one.command == another.command
     return (
@@ -639,16 +643,16 @@ def repeats(shown: Claim, other: Claim, *, within: bool = False) -> bool:
         and (not one.foreign or keeps(another, one))
         and find_separate_places(one, another) is None
         and find_reordering(shown.text, other.text) is None
-        and gate(shown, other) is None
+        and find_contradiction(shown, other) is None
     )
 
 
-def slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:
+def find_slots(claim: Claim, *, lexicon: Lexicon | None = None) -> frozenset[str]:
     """Return the topic slots of a statement: the subjects on which it says something.
 
     Two statements that share a slot are worth comparing whatever their cosine.
     """
-    found = read(claim, lexicon or standard())
+    found = read(claim, lexicon or load_standard())
     return frozenset(_topics(found))
 
 
@@ -687,7 +691,7 @@ class ThresholdTable:
     default: ConflictThresholds = DEFAULTS
     by_domain: Mapping[str, ConflictThresholds] = field(default_factory=dict)
 
-    def of(self, left: str | None, right: str | None) -> ConflictThresholds:
+    def choose(self, left: str | None, right: str | None) -> ConflictThresholds:
         """Return the thresholds of a pair; a domain's own hold only within it."""
         if left is None or left != right:
             return self.default

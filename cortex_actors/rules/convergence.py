@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.memory import ConvergenceLevel
 from cortex_actors.rules.contradiction import find_separate_places, judge
-from cortex_actors.rules.sameness import find_reordering, stands
+from cortex_actors.rules.sameness import find_opposed_stance, find_reordering
 from cortex_actors.text.claims import read
-from cortex_actors.text.lexicon import Lexicon, standard
+from cortex_actors.text.lexicon import Lexicon, load_standard
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -110,7 +110,9 @@ def find_groups(
     return ConvergenceResult(tuple(groups), tuple(apart))
 
 
-def around(voices: Sequence[Voice], alike: Likeness, *, threshold: float) -> AgreeingGroup | None:
+def find_group(
+    voices: Sequence[Voice], alike: Likeness, *, threshold: float
+) -> AgreeingGroup | None:
     """Return the group of the first of some messages; None where no other agrees with it."""
     near, _ = _near(voices, alike, threshold)
     beside = {0, *near[0]} if near else set()
@@ -118,9 +120,11 @@ def around(voices: Sequence[Voice], alike: Likeness, *, threshold: float) -> Agr
     return found[1] if found else None
 
 
-def opposed(left: str, right: str, cosine: float, *, lexicon: Lexicon | None = None) -> str | None:
+def find_opposition(
+    left: str, right: str, cosine: float, *, lexicon: Lexicon | None = None
+) -> str | None:
     """Return why two texts cannot both be followed, or None; the order does not matter."""
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     first, second = sorted((Claim(left), Claim(right)), key=lambda claim: claim.text)
     found = judge(first, second, cosine=cosine, lexicon=tables)
     if found.contradicts or first == second:
@@ -130,7 +134,7 @@ def opposed(left: str, right: str, cosine: float, *, lexicon: Lexicon | None = N
         if mine - its and its - mine:
             return "they name different things"
     elsewhere = "they hold at different places" if find_separate_places(one, other) else None
-    return stands(one, other) or find_reordering(left, right) or elsewhere
+    return find_opposed_stance(one, other) or find_reordering(left, right) or elsewhere
 
 
 def preview(text: str) -> str:
@@ -149,7 +153,7 @@ def _near(
         cosine = alike(one, other)
         if cosine < threshold:
             continue
-        reason = opposed(voices[one].text, voices[other].text, cosine)
+        reason = find_opposition(voices[one].text, voices[other].text, cosine)
         if reason is None:
             near[one].add(other)
             near[other].add(one)

@@ -114,7 +114,7 @@ def rank_standing(
     return DecayStanding(DECAYING if is_old else ACTIVE)
 
 
-def days_since(at: int, now: int) -> int:
+def count_days(at: int, now: int) -> int:
     """Return the whole days from one time to another (UTC microseconds); 0 for one that lies ahead.
 
     Whole ones, so that nothing moves between two looks on one day.
@@ -179,17 +179,17 @@ def attention(
     if decay is None:
         return WHOLE
     fresh: float = 0.5 ** (max(age_us, 0) / (decay.half_life_h * HOUR))
-    return max(fresh + bonus(count), decay.floor)
+    return max(fresh + compute_bonus(count), decay.floor)
 
 
-def attention_of(memory: Memory, now: int, decays: Mapping[Layer, Decay] = DECAYS) -> float:
+def compute_attention(memory: Memory, now: int, decays: Mapping[Layer, Decay] = DECAYS) -> float:
     """Return the attention of a memory at a time (UTC microseconds)."""
     if memory.pinned_at is not None:
         return WHOLE
-    return attention(memory.layer, now - touched_at(memory), memory.access_count, decays)
+    return attention(memory.layer, now - find_touched(memory), memory.access_count, decays)
 
 
-def touched_at(memory: Memory) -> int:
+def find_touched(memory: Memory) -> int:
     """Return when a memory was last said, read or promoted: UTC microseconds."""
     return max(memory.created_at, memory.accessed_at or 0, memory.promoted_at or 0)
 
@@ -222,10 +222,10 @@ def find_window(
 def find_floor(layer: Layer, count: int, decays: Mapping[Layer, Decay] = DECAYS) -> float:
     """Return what a memory keeps for ever: the floor, or more where it was read often."""
     decay = decays.get(layer)
-    return WHOLE if decay is None else max(bonus(count), decay.floor)
+    return WHOLE if decay is None else max(compute_bonus(count), decay.floor)
 
 
-def fresh_for(layer: Layer, count: int, decays: Mapping[Layer, Decay] = DECAYS) -> int | None:
+def find_fresh_age(layer: Layer, count: int, decays: Mapping[Layer, Decay] = DECAYS) -> int | None:
     """Return the greatest age at which a memory has not faded yet; as `find_window` does.
 
     It has faded when its attention is within `CLOSE` of what it keeps for ever.
@@ -236,7 +236,7 @@ def fresh_for(layer: Layer, count: int, decays: Mapping[Layer, Decay] = DECAYS) 
     return find_window(layer, count, math.nextafter(faded, math.inf), decays)
 
 
-def bonus(count: int) -> float:
+def compute_bonus(count: int) -> float:
     """Return what being read so often adds."""
     return MOST_ACCESSES if count >= COUNTED else max(count, 0) * ACCESS
 
@@ -286,7 +286,7 @@ class Judged(NamedTuple):
 
 def judge(layer: Layer, count: int, *, age_us: int, earning: Earning = DOCUMENT) -> Judged:
     """Return which layer a memory has earned that was read `count` times and said so long ago."""
-    to = next_layer(layer)
+    to = find_next_layer(layer)
     if to is None:
         return Judged(None, "Already at cortex layer")
     step = earning.steps.get(layer)
@@ -300,7 +300,7 @@ def judge(layer: Layer, count: int, *, age_us: int, earning: Earning = DOCUMENT)
     return Judged(to, _earned(step, count, age_us))
 
 
-def next_layer(layer: Layer) -> Layer | None:
+def find_next_layer(layer: Layer) -> Layer | None:
     """Return the next deeper layer; None for the cortex."""
     place = ORDER.index(layer) + 1
     return ORDER[place] if place < len(ORDER) else None
@@ -311,7 +311,9 @@ def is_deeper(layer: Layer, than: Layer) -> bool:
     return ORDER.index(layer) > ORDER.index(than)
 
 
-def ripe_at(layer: Layer, count: int, *, said_at: int, earning: Earning = DOCUMENT) -> int | None:
+def find_ripe_time(
+    layer: Layer, count: int, *, said_at: int, earning: Earning = DOCUMENT
+) -> int | None:
     """Return when a memory that was read often enough is old enough for the next layer.
 
     UTC microseconds, which may lie behind; None where age is not what it still takes.

@@ -17,7 +17,7 @@ from cortex_actors.rules import clustering, contradiction
 from cortex_actors.rules.clustering import Subject, find_wider
 from cortex_actors.rules.sameness import SUSPECT, find_difference
 from cortex_actors.text.claims import read
-from cortex_actors.text.lexicon import Lexicon, standard
+from cortex_actors.text.lexicon import Lexicon, load_standard
 
 #: Changes with what is found: links that were drawn by another version are drawn again.
 VERSION: Final = 1
@@ -64,7 +64,7 @@ def link(
     `near`: one is among the nearest of the other, so that likeness alone links them. Without a
     cosine only what the words show is found.
     """
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     left, right = (one, other) if one.id < other.id else (other, one)
     said = _judged(left, right, cosine, tables)
     if said.contradicts:
@@ -78,13 +78,13 @@ def link(
 
 def _judged(left: Subject, right: Subject, cosine: float | None, lexicon: Lexicon) -> Judgement:
     """Return what two are to each other: by a decision about them, else by the rules."""
-    known = left.verdict(right.id) or right.verdict(left.id)
+    known = left.find_verdict(right.id) or right.find_verdict(left.id)
     if known is not None:
         return known
     if not (left.is_section or right.is_section):
         return contradiction.judge(left.claim, right.claim, cosine=cosine, lexicon=lexicon)
     both = left.is_section and right.is_section
-    against = contradiction.opposition(left.claim.text, right.claim.text) if both else None
+    against = contradiction.find_opposition(left.claim.text, right.claim.text) if both else None
     if against is not None and cosine is not None and cosine >= SUSPECT[0]:
         why = f"one says {against.left!r}, the other {against.right!r}"
         return Judgement(Relation.CONTRADICTION, Decider.RULES, why, Conflict.DIRECT)
@@ -95,7 +95,7 @@ def _needed(left: Subject, right: Subject, lexicon: Lexicon) -> Link | None:
     """Return which of two needs the other; None where neither does, or each the other."""
     found: dict[tuple[str, str], tuple[float, str]] = {}
     for one, other in ((left, right), (right, left)):
-        for need in clustering.needs(one.claim, lexicon):
+        for need in clustering.find_needs(one.claim, lexicon):
             share = clustering.measure_share(need, other.claim, lexicon)
             ends = (one.id, other.id) if need.comes_first else (other.id, one.id)
             if share > found.get(ends, (0.0, ""))[0]:

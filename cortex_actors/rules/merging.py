@@ -40,11 +40,18 @@ from typing import TYPE_CHECKING, Final
 from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.domain.memory import Layer
 from cortex_actors.rules import clustering, contradiction
-from cortex_actors.rules.sameness import moves, overlap
+from cortex_actors.rules.sameness import measure_overlap, moves
 from cortex_actors.text.claims import read
 from cortex_actors.text.hazards import find_caution
-from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, standard, stem, table, wording
-from cortex_actors.text.summary import sentences
+from cortex_actors.text.lexicon import (
+    STOP_WORDS,
+    Lexicon,
+    load_standard,
+    load_table,
+    read_wording,
+    stem,
+)
+from cortex_actors.text.summary import split_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,7 +59,7 @@ if TYPE_CHECKING:
 
 #: Words that turn, limit or doubt what is beside them: with one of these, more words are not
 #: more of the same, and with one of them in another place a sentence says something else.
-TURNING: Final = frozenset(table("likeness")["turning"].split())
+TURNING: Final = frozenset(load_table("likeness")["turning"].split())
 
 #: Words that change places at least: of two, each may be the other's subject.
 _FEWEST: Final = 3
@@ -88,8 +95,8 @@ def unite_texts(a: str, b: str, *, prefer: Prefer = Prefer.EQUAL) -> str:
         return first
     if is_said:
         return second
-    kept = list(sentences(first))
-    for each in sentences(second):
+    kept = list(split_sentences(first))
+    for each in split_sentences(second):
         if any(covers(there, each) for there in kept):
             continue
         shorter = [there for there in kept if covers(each, there)]
@@ -100,13 +107,13 @@ def unite_texts(a: str, b: str, *, prefer: Prefer = Prefer.EQUAL) -> str:
         kept = [there for there in kept if there not in shorter]
     # Sentences as one text: on a line each, where they would not be recognised again.
     line = " ".join(kept)
-    return line if sentences(line) == tuple(kept) else "\n".join(kept)
+    return line if split_sentences(line) == tuple(kept) else "\n".join(kept)
 
 
 def says(text: str, other: str) -> bool:
     """Tell whether a text says all that another one does: each of its sentences."""
-    mine = sentences(text)
-    return all(any(covers(there, each) for there in mine) for each in sentences(other))
+    mine = split_sentences(text)
+    return all(any(covers(there, each) for there in mine) for each in split_sentences(other))
 
 
 def covers(sentence: str, other: str) -> bool:
@@ -234,7 +241,7 @@ def judge_pair(
         return Ruled(MergeVerdict.MERGE, Decider.RULES, "one says all that the other does")
     # What the rules would not believe a model, they do not believe a cosine either.
     same = Judgement(Relation.SAME, Decider.RULES, f"cosine {cosine:.2f}")
-    apart = contradiction.believed(same, one, another, lexicon=lexicon)
+    apart = contradiction.limit_verdict(same, one, another, lexicon=lexicon)
     if apart.relation is not Relation.SAME:
         return Ruled(MergeVerdict.SKIP, Decider.RULES, apart.reason)
     if _share(one, another, cosine, always=gates.merge_always, lexicon=lexicon):
@@ -254,17 +261,17 @@ def judge_answer(
     """Return what a model's word on an open candidate comes to; without one they stay two."""
     if said is None:
         return Ruled(MergeVerdict.SKIP, Decider.RULES, "no judge is sure that they say the same")
-    found = contradiction.believed(said, Claim(text), Claim(other), lexicon=lexicon)
+    found = contradiction.limit_verdict(said, Claim(text), Claim(other), lexicon=lexicon)
     verdict = {Relation.SAME: MergeVerdict.MERGE, Relation.CONTRADICTION: MergeVerdict.CONFLICT}
     return Ruled(verdict.get(found.relation, MergeVerdict.SKIP), found.decider, found.reason)
 
 
-def faithful(cosines: Sequence[float], least: float) -> bool:
+def is_faithful(cosines: Sequence[float], least: float) -> bool:
     """Tell whether a merged text is near enough to everything it was made of."""
     return all(each >= least for each in cosines)
 
 
-def neighbour_score(cosines: Sequence[float], count: int) -> float:
+def score_neighbours(cosines: Sequence[float], count: int) -> float:
     """Return the mean of the highest so many cosines; 0 where there are none."""
     best = sorted(cosines, reverse=True)[:count]
     return sum(best) / len(best) if best else 0.0
@@ -292,8 +299,8 @@ def _share(
     one: Claim, other: Claim, cosine: float, *, always: float, lexicon: Lexicon | None
 ) -> bool:
     """Tell whether two texts share so many words that one memory may keep what both say."""
-    tables = lexicon or standard()
-    jaccard, contained = overlap(read(one, tables), read(other, tables))
+    tables = lexicon or load_standard()
+    jaccard, contained = measure_overlap(read(one, tables), read(other, tables))
     if contained == 1.0 or jaccard >= _MOST:
         return cosine >= _HALF
     return cosine >= always and contained >= _HALF
@@ -311,7 +318,7 @@ def _against(
     """Return why two texts, or two of their sentences, cannot both hold; None where they can."""
     if found.contradicts:
         return found.reason
-    mine, its = sentences(text)[:_COMPARED], sentences(other)[:_COMPARED]
+    mine, its = split_sentences(text)[:_COMPARED], split_sentences(other)[:_COMPARED]
     for one, another in product(mine, its):
         # The same words, and one of them a no beside them: the judge of statements looks for what
         # instructions forbid; a fact is denied more plainly.
@@ -331,7 +338,7 @@ def _against(
 @lru_cache(_REMEMBERED)
 def _bare(text: str) -> tuple[frozenset[str], bool]:
     """Return the stems of a text without what denies it, and whether it is denied."""
-    found = [each.text for each in wording(text).spoken]
+    found = [each.text for each in read_wording(text).spoken]
     denials = sum(each in _DENYING for each in found)
     return frozenset(stem(each) for each in found if each not in _BESIDE), denials % 2 == 1
 
@@ -390,7 +397,7 @@ FAMILIAR: Final = 0.8
 
 #: Words that turn, weaken, limit or reorder what is beside them, which the rules do not always
 #: see: none of them may be the model's own.
-_TURNING = frozenset(table("likeness")["own"].split())
+_TURNING = frozenset(load_table("likeness")["own"].split())
 
 #: Signs beside ASCII that a sentence may have of its own.
 _SIGNS = frozenset("\u2018\u2019\u201c\u201d\u2013\u2014\u2026")
@@ -403,7 +410,7 @@ def find_flaw(text: str, sources: Sequence[Claim], *, lexicon: Lexicon | None = 
     if (why := find_caution(text)) is not None:
         return why
     for each in sources:
-        against = contradiction.gate(Claim(text), Claim(each.text), lexicon=lexicon)
+        against = contradiction.find_contradiction(Claim(text), Claim(each.text), lexicon=lexicon)
         if against is not None:
             return f"it contradicts a source: {against.reason}"
     said = "\n".join(each.text for each in sources)
@@ -424,9 +431,9 @@ def _turned(text: str, said: str) -> str | None:
 
 def _ordered(text: str, sources: Sequence[Claim], lexicon: Lexicon | None) -> str | None:
     """Return what a sentence puts in order as no source does."""
-    tables = lexicon or standard()
-    known = [need for each in sources for need in clustering.needs(each, tables)]
-    for own in clustering.needs(Claim(text), tables):
+    tables = lexicon or load_standard()
+    known = [need for each in sources for need in clustering.find_needs(each, tables)]
+    for own in clustering.find_needs(Claim(text), tables):
         if not any(
             each.comes_first is own.comes_first and not each.thing.isdisjoint(own.thing)
             for each in known
@@ -451,4 +458,4 @@ def _invented(text: str, said: str) -> str | None:
 
 def _stems(text: str) -> set[str]:
     """Return the words of a text without their inflection, but the commonest."""
-    return {each.stem for each in wording(text).spoken if each.text not in STOP_WORDS}
+    return {each.stem for each in read_wording(text).spoken if each.text not in STOP_WORDS}

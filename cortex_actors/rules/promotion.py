@@ -36,7 +36,7 @@ from dataclasses import astuple, dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from cortex_actors.clock import DAY, in_days
+from cortex_actors.clock import DAY, count_days
 from cortex_actors.domain.insight import Insight, InsightStatus
 from cortex_actors.domain.project import Decision, StatementKind, Trust
 from cortex_actors.rules.classification import classify
@@ -139,7 +139,7 @@ class PromotionStanding:
 DEFAULTS = PromotionThresholds()
 
 
-def unmet(
+def find_unmet(
     insight: Insight,
     standing: PromotionStanding,
     *,
@@ -147,7 +147,7 @@ def unmet(
     thresholds: PromotionThresholds = DEFAULTS,
 ) -> tuple[Requirement, ...]:
     """Return what the insight still lacks; empty when it has earned its promotion."""
-    checks = requirements(insight, standing, now=now, thresholds=thresholds)
+    checks = list_requirements(insight, standing, now=now, thresholds=thresholds)
     return tuple(check for check in checks if not check.met)
 
 
@@ -182,7 +182,7 @@ def combine_decisions(
     return None if is_wary else Decision.APPROVED
 
 
-def requirements(
+def list_requirements(
     insight: Insight,
     standing: PromotionStanding,
     *,
@@ -290,7 +290,7 @@ def compute_confidence(evidence: Evidence, now: int, *, stale_days: float = STAL
     staleness, contradiction and boilerplate then multiply it. They come last so that no number of
     observations makes up for them. `now` is in UTC microseconds.
     """
-    return steps(evidence, now, stale_days=stale_days)[-1].value
+    return list_steps(evidence, now, stale_days=stale_days)[-1].value
 
 
 def compute_floor(observations: int) -> float:
@@ -318,7 +318,9 @@ class RankStep:
     value: float
 
 
-def steps(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> tuple[RankStep, ...]:
+def list_steps(
+    evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS
+) -> tuple[RankStep, ...]:
     """Return the steps from the base to the confidence; what changes nothing is left out."""
     floor, kept = compute_floor(evidence.observations), compute_kept(evidence)
     is_long = kept >= SHOWN
@@ -328,14 +330,14 @@ def steps(evidence: Evidence, now: int, *, stale_days: float = STALE_DAYS) -> tu
     if is_long:
         days = (evidence.last_seen - (evidence.first_seen or evidence.last_seen)) / DAY
         value += kept
-        found.append(RankStep(f"kept for {in_days(round(days))}", f"+{kept:.2f}", value))
+        found.append(RankStep(f"kept for {count_days(round(days))}", f"+{kept:.2f}", value))
     if more := PER_PROJECT * max(evidence.projects - 1, 0):
         value = min(value + more, 1.0)
         found.append(RankStep(f"said by {evidence.projects} projects", f"+{more:.2f}", value))
     value = min(value, 1.0)
     days = (now - evidence.last_seen) / DAY
     for holds, about, factor in (
-        (days > stale_days, f"not seen for {in_days(round(days))}", STALE_FACTOR),
+        (days > stale_days, f"not seen for {count_days(round(days))}", STALE_FACTOR),
         (evidence.contradicted, "something speaks against it", CONTRADICTED_FACTOR),
         (evidence.boilerplate, "boilerplate: tools write it", BOILERPLATE_FACTOR),
     ):
@@ -400,12 +402,12 @@ class RankPart:
 RANK_DEFAULTS: Final = RankWeights()
 
 
-def rank(found: Iterable[RankPart]) -> float:
+def compute_rank(found: Iterable[RankPart]) -> float:
     """Return the rank that parts make, 0 to 1."""
     return min(math.fsum(each.points for each in found), 1.0)
 
 
-def parts(
+def list_parts(
     confidence: float,
     frequency: int,
     *,

@@ -16,9 +16,17 @@ from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from cortex_actors.rules.contradiction import find_separate_places
-from cortex_actors.rules.sameness import overlap
+from cortex_actors.rules.sameness import measure_overlap
 from cortex_actors.text.claims import SPELT, ClaimReading, read
-from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, Sense, Word, standard, stem, table
+from cortex_actors.text.lexicon import (
+    STOP_WORDS,
+    Lexicon,
+    Sense,
+    Word,
+    load_standard,
+    load_table,
+    stem,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -110,7 +118,7 @@ def propose(
     """Return what two statements may be to each other, or None; their order does not matter."""
     if " ".join(left.text.split()) == " ".join(right.text.split()):
         return None
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     found = compute_features(left, right, cosine=cosine, lexicon=tables)
     counted = {
         model.kind: {name: each * found[name].value for name, each in model.weights.items()}
@@ -142,7 +150,7 @@ def score_agreement(
 
     One denies and the other does not: these are two rules, however near they are.
     """
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     if cosine < _NEAR or read(left, tables).denying is not read(right, tables).denying:
         return None
     found = compute_features(left, right, cosine=cosine, lexicon=tables)
@@ -156,10 +164,10 @@ def compute_features(
     left: Claim, right: Claim, *, cosine: float, lexicon: Lexicon | None = None
 ) -> dict[str, Feature]:
     """Return all that a pair is scored by; the order of the two does not matter."""
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     first, second = sorted((left, right), key=lambda one: (one.text, one.heading or "", one.scope))
     one, other = read(first, tables), read(second, tables)
-    shared, contained = overlap(one, other)
+    shared, contained = measure_overlap(one, other)
     # A number or a choice of two statements with little in common is of two things.
     about = min(1.0, contained / _HALF)
     split = one.denying is not other.denying
@@ -201,11 +209,11 @@ def find_barred(
     and one thing that they are about; of texts under one heading, which are mostly entries of one
     list, one has to be against what the other says.
     """
-    tables = lexicon or standard()
+    tables = lexicon or load_standard()
     one, other = read(left, tables), read(right, tables)
     if find_separate_places(one, other) is not None:
         return frozenset(ProposalKind)
-    turned, contained = _turned(one, other), overlap(one, other)[1]
+    turned, contained = _turned(one, other), measure_overlap(one, other)[1]
     differs = turned > 0 or any(found[name].value for name in _CLASHES)
     has_thing = contained >= _CONTAINED or _ECMA in found["measures"].words
     is_about_one = has_thing and found["cosine"].value >= _ABOUT
@@ -288,7 +296,7 @@ def _chosen(said: ClaimReading, lexicon: Lexicon) -> dict[str, set[str]]:
 @cache
 def _choices() -> dict[str, tuple[str, str]]:
     """Return word -> of what it is a choice, and which (`tables/choices.toml`)."""
-    made = table("choices", package="rules")["choices"]
+    made = load_table("choices", package="rules")["choices"]
     return {
         word: (of, choice)
         for of, some in made.items()
@@ -300,7 +308,9 @@ def _choices() -> dict[str, tuple[str, str]]:
 def _measures_differ(left: ClaimReading, right: ClaimReading) -> str:
     """Return the measures and versions for which two statements give different bounds."""
     both = left.ranges.keys() & right.ranges.keys()
-    found = [each for each in both if left.ranges[each].bounds() != right.ranges[each].bounds()]
+    found = [
+        each for each in both if left.ranges[each].get_bounds() != right.ranges[each].get_bounds()
+    ]
     one, other = ({*_EDITION.findall(said.wording.plain)} for said in (left, right))
     if one and other and one.isdisjoint(other):
         found.append(_ECMA)
@@ -321,7 +331,7 @@ def _names_differ(left: ClaimReading, right: ClaimReading) -> float:
 
 @cache
 def _models() -> tuple[_Model, ...]:
-    made = table("proposals", package="rules")
+    made = load_table("proposals", package="rules")
     return tuple(
         _Model(kind, each["threshold"], each["intercept"], each["weights"])
         for kind in ProposalKind

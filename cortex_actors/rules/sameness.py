@@ -33,9 +33,9 @@ from difflib import SequenceMatcher
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from cortex_actors.text.claims import SPELT, ClaimReading, digits
-from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, Sense, Word, stem, table
-from cortex_actors.text.summary import sentences
+from cortex_actors.text.claims import SPELT, ClaimReading, spell_in_digits
+from cortex_actors.text.lexicon import STOP_WORDS, Lexicon, Sense, Word, load_table, stem
+from cortex_actors.text.summary import split_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,7 +128,7 @@ BRIEF = 3
 VERBATIM = 0.8
 
 
-def overlap(left: ClaimReading, right: ClaimReading) -> tuple[float, float]:
+def measure_overlap(left: ClaimReading, right: ClaimReading) -> tuple[float, float]:
     """Return how much of both, and of the shorter one, two statements share."""
     one, other = set(left.stems), set(right.stems)
     if not one or not other:
@@ -139,7 +139,11 @@ def overlap(left: ClaimReading, right: ClaimReading) -> tuple[float, float]:
 
 def find_difference(left: ClaimReading, right: ClaimReading, *, lexicon: Lexicon) -> str | None:
     """Return what keeps two statements apart however alike they are, or None."""
-    return _facts_differ(left, right) or stands(left, right) or _words(left, right, lexicon)
+    return (
+        _facts_differ(left, right)
+        or find_opposed_stance(left, right)
+        or _words(left, right, lexicon)
+    )
 
 
 def _facts_differ(left: ClaimReading, right: ClaimReading) -> str | None:
@@ -154,7 +158,7 @@ def _facts_differ(left: ClaimReading, right: ClaimReading) -> str | None:
     return "their labels differ" if is_other else None
 
 
-def stands(left: ClaimReading, right: ClaimReading) -> str | None:
+def find_opposed_stance(left: ClaimReading, right: ClaimReading) -> str | None:
     """Return what one statement is against, excepts or wants, and the other does not."""
     agreed, denied, others = list_settled(left, right), _denied(left), _denied(right)
     # What they settled may be what one is against, if it is known what that is.
@@ -232,12 +236,12 @@ def is_local(reading: ClaimReading) -> bool:
 def _claims(reading: ClaimReading) -> frozenset[tuple[str, bool]]:
     """Return the words of a statement, each with whether it is against that."""
     denied = _denied(reading)
-    return frozenset((digits(each), each in denied) for each in reading.stems)
+    return frozenset((spell_in_digits(each), each in denied) for each in reading.stems)
 
 
 def _numbers(reading: ClaimReading) -> frozenset[str]:
     """Return the numbers of a statement in digits."""
-    return frozenset(map(digits, reading.numbers))
+    return frozenset(map(spell_in_digits, reading.numbers))
 
 
 def _bounds(reading: ClaimReading) -> tuple[object, ...]:
@@ -253,21 +257,21 @@ def _plain(reading: ClaimReading) -> frozenset[str]:
 
 #: Words and signs that weaken or bound what is beside them: what one of two statements says
 #: with one of these holds for less, or for something else.
-LIMITING: Final = frozenset(table("likeness")["limiting"].split())
+LIMITING: Final = frozenset(load_table("likeness")["limiting"].split())
 
 #: Words with one of which more a statement asks for less: where it holds, and what would do, too.
-NARROWING: Final = frozenset(table("likeness")["narrowing"].split())
+NARROWING: Final = frozenset(load_table("likeness")["narrowing"].split())
 
 #: Words with which a phrase begins that is first or last in a sentence, and may be either.
-_LEADING: Final = frozenset(table("likeness")["leading"].split())
+_LEADING: Final = frozenset(load_table("likeness")["leading"].split())
 
 #: Words that say how or when, beside those with the ending of most; they may be anywhere.
-_ADVERBS: Final = frozenset(table("likeness")["adverbs"].split())
+_ADVERBS: Final = frozenset(load_table("likeness")["adverbs"].split())
 _ENDING: Final = "ly"
-_NO_ADVERBS: Final = frozenset(table("likeness")["no_adverbs"].split())
+_NO_ADVERBS: Final = frozenset(load_table("likeness")["no_adverbs"].split())
 
 #: Phrases that may be anywhere too: where another one is shows to what it belongs.
-_ANYWHERE: Final = frozenset(tuple(each.split()) for each in table("likeness")["anywhere"])
+_ANYWHERE: Final = frozenset(tuple(each.split()) for each in load_table("likeness")["anywhere"])
 
 #: Words of a phrase that moves at most.
 _LONGEST: Final = 6
@@ -288,8 +292,8 @@ _OWNING: Final = ("'s", "\u2019s")
 
 def find_reordering(text: str, other: str) -> str | None:
     """Return why two texts of the same words say different things, or None."""
-    mine = [(each, _row(each)) for each in sentences(text)[:_COMPARED]]
-    its = [(each, _row(each)) for each in sentences(other)[:_COMPARED]]
+    mine = [(each, _row(each)) for each in split_sentences(text)[:_COMPARED]]
+    its = [(each, _row(each)) for each in split_sentences(other)[:_COMPARED]]
     known = {row for _, row in mine} & {row for _, row in its}
     for _, one in mine:
         for _, another in its:
@@ -446,7 +450,7 @@ def is_strange(*, named: int, nearest: float | None) -> bool:
     return not named and nearest is not None and nearest < UNRELATED
 
 
-def without_words(*, nearest: float | None) -> str:
+def explain_wordless(*, nearest: float | None) -> str:
     """Return what is said of a question without a word, whatever its vector is near."""
     return NO_WORDS if nearest is None else f"{NO_WORDS}; {_MEANING_ONLY}"
 

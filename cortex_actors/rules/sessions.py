@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors.text.hazards import mask_secrets
-from cortex_actors.text.summary import sentences, shorten
+from cortex_actors.text.summary import shorten, split_sentences
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -95,7 +95,7 @@ def condense(lines: Sequence[str], *, folder: str = "") -> Essence:
     asked, answered = (mask_secrets(said.get(role, "")).text for role in ("user", "assistant"))
     return Essence(
         shorten(" ".join(asked.split()), REQUEST),
-        shorten(" ".join(" ".join(sentences(answered)[:SENTENCES]).split()), ANSWER),
+        shorten(" ".join(" ".join(split_sentences(answered)[:SENTENCES]).split()), ANSWER),
         tuple(files)[:FILES],
     )
 

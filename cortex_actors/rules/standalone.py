@@ -16,13 +16,20 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.classification import BETWEEN
-from cortex_actors.text.lexicon import STOP_WORDS, expression, patterns, stem, table, wording
+from cortex_actors.text.lexicon import (
+    STOP_WORDS,
+    expand_pattern,
+    load_patterns,
+    load_table,
+    read_wording,
+    stem,
+)
 from cortex_actors.text.statements import find_kind, is_command, is_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-_TABLE, _PATTERNS = table("standalone"), patterns("standalone")
+_TABLE, _PATTERNS = load_table("standalone"), load_patterns("standalone")
 _WORDS = {name: frozenset(words.split()) for name, words in _TABLE["words"].items()}
 
 
@@ -37,7 +44,7 @@ _STACKS, _CODE_STACKS = _by_word(_TABLE["stacks"]), _by_word(_TABLE["code_stacks
 
 #: What tells of a technology in several words.
 _CONSTRUCTS = {
-    name: re.compile(rf"(?i)\b(?:{expression(words, {})})\b")
+    name: re.compile(rf"(?i)\b(?:{expand_pattern(words, {})})\b")
     for name, words in _TABLE["constructs"].items()
 }
 
@@ -112,7 +119,7 @@ _REMEMBERED = 16_384
 
 
 @lru_cache(_REMEMBERED)
-def standalone(
+def make_standalone(
     text: str,
     heading: str | None,
     kind: StatementKind | None,
@@ -158,7 +165,7 @@ def find_stacks(text: str) -> frozenset[str]:
 
 
 @lru_cache(_REMEMBERED)
-def needs(text: str, places: tuple[tuple[str, str], ...]) -> frozenset[str]:
+def find_needs(text: str, places: tuple[tuple[str, str], ...]) -> frozenset[str]:
     """Return the technologies without which a project has no use for a rule.
 
     Those are what it names, and what the headings (without the file's title) and the scope say
@@ -166,11 +173,11 @@ def needs(text: str, places: tuple[tuple[str, str], ...]) -> frozenset[str]:
     """
     around = [find_stacks(f"{heading.partition(BETWEEN)[2]} {scope}") for heading, scope in places]
     own = find_stacks(text) if find_topic(text) == _COMMITS else find_stacks(text) | {_SOURCES}
-    return own.union(tools(text), frozenset.intersection(*around) if around else frozenset())
+    return own.union(find_tools(text), frozenset.intersection(*around) if around else frozenset())
 
 
 @lru_cache(_REMEMBERED)
-def tools(text: str) -> frozenset[str]:
+def find_tools(text: str) -> frozenset[str]:
     """Return the stems of what a text names that one project uses and another of its stack not."""
     said = {
         part
@@ -180,13 +187,13 @@ def tools(text: str) -> frozenset[str]:
     return frozenset(stem(each) for each in said & _WORDS["tools"])
 
 
-def covered(text: str, passages: Iterable[frozenset[str]]) -> float:
+def measure_coverage(text: str, passages: Iterable[frozenset[str]]) -> float:
     """Return how much of what a text says one of some passages speaks of, 0 to 1.
 
-    Passages are `content` of texts. A word that few of them have counts more: by
+    Passages are `extract_content` of texts. A word that few of them have counts more: by
     ln(1 + n / (1 + those that have it)), so that what none has counts most.
     """
-    own, every = content(text), list(passages)
+    own, every = extract_content(text), list(passages)
     counts = Counter(each for some in every for each in some)
     weights = {each: math.log1p(len(every) / (1 + counts[each])) for each in own}
     found = [sum(weights[each] for each in own & some) for some in every]
@@ -194,7 +201,7 @@ def covered(text: str, passages: Iterable[frozenset[str]]) -> float:
 
 
 @lru_cache(_REMEMBERED)
-def content(text: str) -> frozenset[str]:
+def extract_content(text: str) -> frozenset[str]:
     """Return the stems of the words that say what a text is about, one for those that mean one."""
     some = {stem(each) for each in _WORD.findall(text.lower()) if each not in STOP_WORDS}
     return frozenset(_MEANS.get(each, each) for each in some if len(each) > 1)
@@ -211,7 +218,7 @@ def find_project_stacks(texts: Sequence[str], files: Iterable[str] = ()) -> froz
     counts = Counter(each for some in said for each in some)
     least = min(HAD, len(texts) / 10)
     named = {each for each, count in counts.items() if count >= least}
-    named.update(each for text in texts for each in tools(text))
+    named.update(each for text in texts for each in find_tools(text))
     shown = {MANIFESTS[each] for each in files if each in MANIFESTS}
     coded = sum(not some.isdisjoint(_LANGUAGES) for some in said)
     if shown or len(said) < MANY or coded >= CODED * len(said):
@@ -278,7 +285,9 @@ def _needed(plain: str, heading: str | None) -> tuple[str, bool]:
         words = {word for word in _WORD.findall(title.lower()) if not _is_empty(word)}
         words = {word for word in words if not has >= _STACKS.get(word, {word})}
         telling = {stem(word) for word in words}
-        is_said = not {_MEANS.get(each, each) for each in telling}.isdisjoint(content(plain))
+        is_said = not {_MEANS.get(each, each) for each in telling}.isdisjoint(
+            extract_content(plain)
+        )
         if telling & own or is_said or (telling and telling <= about):
             return "", True
         if words:
@@ -322,7 +331,7 @@ def _of_one_place(text: str, names: Collection[str], *, is_title: bool = False) 
         if _is_foreign(code[1].strip(), text[: code.start()]):
             return f"{code[0]}, which other projects may not have"
     label = None if is_title else _LABEL.match(prose)
-    words = wording(prose)
+    words = read_wording(prose)
     for word in (each for each in words.words if each.is_word and not each.code):
         said = prose[word.start : word.end] if len(prose) == len(words.plain) else word.text
         is_name = word.proper and not is_title and word.start >= (label.end() if label else 0)

@@ -186,7 +186,9 @@ class Course:
             await self._fail(envelope, InternalError(f"{life.label} raised {error!r}"))
             return
         future.refuse(
-            envelope, life.dead(f"ended while handling the message: {error!r}"), future.Fate.DIED
+            envelope,
+            life.make_dead_error(f"ended while handling the message: {error!r}"),
+            future.Fate.DIED,
         )
         if isinstance(error, asyncio.CancelledError):
             raise error
@@ -274,7 +276,7 @@ class AsyncioActor(pykka.Actor):
 
         Raises InternalError where no loop runs and the class has no `home_loop`.
         """
-        loop = future.loop_here() or self.home_loop
+        loop = future.find_loop() or self.home_loop
         if loop is None:
             raise InternalError(f"{type(self).__name__} needs a running loop, or a home_loop")
         super().__init__()

@@ -56,7 +56,7 @@ LENGTHS = struct.Struct(">II")
 Handler: TypeAlias = Callable[[dict[str, Any], bytes], tuple[Mapping[str, object], bytes]]
 
 
-def frame_head(header: Mapping[str, object], body: bytes) -> bytes:
+def make_head(header: Mapping[str, object], body: bytes) -> bytes:
     """Return what is sent before the body; raises BadInput if a frame would be too large."""
     text = json.dumps(header, separators=(",", ":")).encode()
     _check(len(text), len(body))
@@ -120,10 +120,10 @@ def _answer(
     try:
         handler = table.get(request["op"], _unknown)
         result, blob = handler(request.get("params") or {}, body)
-        reply = frame_head({"id": request["id"], "result": result}, blob)
+        reply = make_head({"id": request["id"], "result": result}, blob)
     except Exception as error:  # noqa: BLE001  # it belongs to the asker
         what = {"type": type(error).__name__, "text": str(error)}
-        reply, blob = frame_head({"id": request.get("id"), "error": what}, b""), b""
+        reply, blob = make_head({"id": request.get("id"), "error": what}, b""), b""
     with suppress(OSError):  # the daemon is gone; the reading thread ends the process
         sock.sendall(reply)
         sock.sendall(blob)
@@ -349,7 +349,7 @@ class ChildProcess:
         if self._life.done() or self._reason is not None:
             raise self._down()
         number = next(self._ids)
-        head = frame_head({"id": number, "op": op, "params": params or {}}, body)
+        head = make_head({"id": number, "op": op, "params": params or {}}, body)
         answer: Answer = asyncio.get_running_loop().create_future()
         self._waiting[number] = answer
         try:

@@ -60,7 +60,7 @@ class Waiter(Protocol):
 TURN: ContextVar[tuple[Waiter, int] | None] = ContextVar("TURN", default=None)
 
 
-def loop_here() -> asyncio.AbstractEventLoop | None:
+def find_loop() -> asyncio.AbstractEventLoop | None:
     """Return the event loop that runs on this thread, if one does."""
     try:
         return asyncio.get_running_loop()
@@ -70,7 +70,7 @@ def loop_here() -> asyncio.AbstractEventLoop | None:
 
 def refuse_to_block(call: str, instead: str) -> None:
     """Raise BlockingInLoopError if this thread runs an event loop."""
-    if loop_here() is not None:
+    if find_loop() is not None:
         message = f"{call} would freeze the event loop of this thread; use {instead}"
         raise BlockingInLoopError(message)
 
@@ -317,7 +317,7 @@ class Shutdown:
 CONTROL: Final = (_ActorStop, Shutdown)
 
 
-def title(message: object) -> str:
+def name_message(message: object) -> str:
     """Return what a message is called where people read: the method's name, or the type's."""
     if isinstance(message, ProxyCall | ProxyGetAttr | ProxySetAttr):
         return ".".join(message.attr_path)

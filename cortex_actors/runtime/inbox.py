@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 from pykka import ActorDeadError
 
 from cortex_actors.errors import MailboxFull
-from cortex_actors.runtime.future import CONTROL, Fate, loop_here, refuse
+from cortex_actors.runtime.future import CONTROL, Fate, find_loop, refuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -105,7 +105,7 @@ class Inbox:
         self._loop = loop
         self._owner = owner
         self._now = loop.time
-        if loop_here() is loop:
+        if find_loop() is loop:
             self._thread = get_ident()
 
     def empty(self) -> bool:
@@ -212,7 +212,7 @@ class Inbox:
                 self.overflow is Overflow.BACK_PRESSURE
                 and not self._closed
                 and not isinstance(envelope.message, CONTROL)
-                and loop_here() is None
+                and find_loop() is None
             ):
                 with suppress(concurrent.futures.CancelledError):  # its loop has ended
                     self._put_there(envelope).result()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from pykka import ActorDeadError
 
 from cortex_actors.errors import InternalError
-from cortex_actors.runtime.future import TURN, AsyncioFuture, Fate, loop_here, title
+from cortex_actors.runtime.future import TURN, AsyncioFuture, Fate, find_loop, name_message
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Mapping
@@ -142,7 +142,7 @@ class Life:
         """Note the time at which the present message began."""
         self._stamp = (self.loop.time(), self.handled)
 
-    def in_hand(self) -> list[InHand]:
+    def list_work(self) -> list[InHand]:
         """Return the message being handled, the deferred replies and the spawned tasks.
 
         From any thread, since what a loop hangs in can be seen only from another.
@@ -151,7 +151,9 @@ class Life:
         if hand is not None:
             if self._stamp[1] != self.handled:
                 self.stamp()
-            found.append(InHand(title(hand.message), self._stamp[0], self._limit, self._task))
+            found.append(
+                InHand(name_message(hand.message), self._stamp[0], self._limit, self._task)
+            )
         return [*found, *list(self._beside.values())]
 
     def spawn(
@@ -209,24 +211,24 @@ class Life:
         self._give_up = None  # or the actor would be kept as long as a ref to it
         for task in self._owned:  # they refused to end
             task.cancel()
-        self.started.fail(self.dead("ended before it had started"), Fate.DIED)
+        self.started.fail(self.make_dead_error("ended before it had started"), Fate.DIED)
         self.ended.set(self.reason)
 
     def on_loop(self, action: Callable[[], object]) -> None:
         """Have something done on the actor's loop: now, on its own thread."""
-        if loop_here() is self.loop:
+        if find_loop() is self.loop:
             action()
         else:
             self.loop.call_soon_threadsafe(action)
 
-    def dead(self, when: str) -> ActorDeadError:
+    def make_dead_error(self, when: str) -> ActorDeadError:
         """Return the error for an asker that waits for this actor."""
         return ActorDeadError(f"{self.label} {when}")
 
     def _default(self) -> None:
         owed, self._owed = self._owed, {}
         for reply in owed:
-            reply.fail(self.dead("ended before it had the answer"), Fate.DIED)
+            reply.fail(self.make_dead_error("ended before it had the answer"), Fate.DIED)
 
     def _pay(self, reply: AsyncioFuture[Any], work: asyncio.Future[Any]) -> None:
         self._beside.pop(work, None)

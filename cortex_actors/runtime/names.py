@@ -15,7 +15,7 @@ from pykka._envelope import Envelope
 from pykka.messages import ProxyCall
 
 from cortex_actors.errors import ActorAway, DeadlineExceeded, InternalError
-from cortex_actors.runtime.future import AsyncioFuture, Fate, title
+from cortex_actors.runtime.future import AsyncioFuture, Fate, name_message
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
@@ -63,11 +63,11 @@ class Names:
         ref = self._refs.get(name)
         return ref if ref is not None and ref.is_alive() else None
 
-    def known(self) -> dict[str, AsyncioRef[Any]]:
+    def list_known(self) -> dict[str, AsyncioRef[Any]]:
         """Return every name that a living actor has now."""
         return {name: ref for name, ref in list(self._refs.items()) if ref.is_alive()}
 
-    def dying(self) -> dict[str, AsyncioRef[Any]]:
+    def list_dying(self) -> dict[str, AsyncioRef[Any]]:
         """Return actors that have begun to end and still clean up, by the name they had."""
         return {name: ref for name, ref in list(self._refs.items()) if not ref.is_alive()}
 
@@ -117,7 +117,7 @@ class Names:
             if reply is None:
                 raise _away(name, timeout) from error
             late = DeadlineExceeded(
-                f"{name} did not answer {title(message)} within {timeout} s; it may yet act"
+                f"{name} did not answer {name_message(message)} within {timeout} s; it may yet act"
             )
             reply.fail(late, Fate.EXPIRED)
             raise late from error
@@ -151,7 +151,7 @@ class NamedActor(Generic[A]):
         self._names = names
         self._timeout = timeout
 
-    def within(self, timeout: float | None) -> NamedActor[A]:
+    def limit(self, timeout: float | None) -> NamedActor[A]:
         """Return the same actor with another limit in seconds."""
         return NamedActor(self.name, self._names, timeout=timeout)
 

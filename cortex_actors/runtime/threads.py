@@ -95,7 +95,9 @@ class Threads:
         self.pool.shutdown(wait=wait, cancel_futures=True)
 
 
-async def within(clock: Clock, seconds: float | None, wait: Coroutine[None, None, object]) -> bool:
+async def wait_within(
+    clock: Clock, seconds: float | None, wait: Coroutine[None, None, object]
+) -> bool:
     """Return True once `wait` is over, or False after that many seconds; None is for ever.
 
     `asyncio.timeout` was not taken because it asks the loop for the time, not the clock. What has

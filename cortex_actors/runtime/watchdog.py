@@ -161,7 +161,7 @@ class Watchdog:
         self._looked = now
         # Take up who has begun to end: a clean-up that hangs would keep it from coming back.
         known = {id(case.ref) for case in self._cases}
-        for name, ref in self._names.dying().items():
+        for name, ref in self._names.list_dying().items():
             limit = ref.actor_class.message_limit
             if limit and id(ref) not in known:
                 self._cases.append(_Case(name, ref, now + limit))
@@ -211,10 +211,10 @@ class Watchdog:
     def _near(self, now: float) -> Iterator[_Overdue]:
         """Yield what is overdue, and what as good as is."""
         known = {id(case.ref) for case in self._cases}
-        for name, ref in self._names.known().items():
+        for name, ref in self._names.list_known().items():
             if id(ref) in known:
                 continue
-            for hand in ref.life.in_hand():
+            for hand in ref.life.list_work():
                 frozen = sum(late for at, late in self._freezes if at > hand.since)
                 seconds = now - hand.since - frozen
                 if hand.limit and seconds > hand.limit * (1 - TOGETHER):

@@ -71,12 +71,12 @@ class Job:
     age: Callable[[], float | None] | None = None
 
 
-def late(every: float, most: float) -> float:
+def compute_delay(every: float, most: float) -> float:
     """Return the seconds by which a job of that interval may come later."""
     return min(most, every * LATE)
 
 
-def first(job: Job, age: float | None) -> float:
+def compute_first(job: Job, age: float | None) -> float:
     """Return the seconds from the start to the first run.
 
     Never more than between two others: what was written while the wall clock was ahead would else
@@ -86,12 +86,12 @@ def first(job: Job, age: float | None) -> float:
     return soon if age is None else min(job.every, max(soon, job.every - max(0.0, age)))
 
 
-def again(job: Job) -> float:
+def compute_retry(job: Job) -> float:
     """Return the seconds from a run that failed to the next."""
     return min(job.every, RETRY)
 
 
-def age_of(row: JobRow | None, now: int) -> float | None:
+def compute_age(row: JobRow | None, now: int) -> float | None:
     """Return since when a job rests, by its row: seconds; None for one that is to be done soon.
 
     A job without a row begins its first interval now: what a start does itself needs no

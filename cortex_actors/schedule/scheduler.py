@@ -40,13 +40,22 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import errors
-from cortex_actors.clock import DAY, SECOND, Clock, iso
+from cortex_actors.clock import DAY, SECOND, Clock, format_iso
 from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.runtime.tasks import ALONE, TaskSupervisor
 from cortex_actors.runtime.threads import Threads
-from cortex_actors.schedule.jobs import SOON, Job, JobResult, Timer, again, age_of, first, late
+from cortex_actors.schedule.jobs import (
+    SOON,
+    Job,
+    JobResult,
+    Timer,
+    compute_age,
+    compute_delay,
+    compute_first,
+    compute_retry,
+)
 from cortex_actors.storage import passages, projects
 from cortex_actors.storage.events import Publisher
 from cortex_actors.storage.health.file import NO_LIMIT, CheckupScope, LedgerReader, check_words
@@ -87,7 +96,7 @@ class JobPreparer:
 
     async def request(self, topic: str, payload: Payload, said: str) -> JobResult:
         """Say an event that has another actor do something."""
-        return JobResult(said, say=[self.publisher.event(topic, payload)])
+        return JobResult(said, say=[self.publisher.make_event(topic, payload)])
 
     async def decay(self) -> JobResult:
         """Let principles fade that are observed no more; one step down at most in a run.
@@ -99,12 +108,14 @@ class JobPreparer:
         now, scales = self.clock.now(), self.scales
 
         def judged(connection: Connection) -> list[principle_decay.Faded]:
-            return principle_decay.faded(connection, principle_decay.today(connection, now), scales)
+            return principle_decay.find_faded(
+                connection, principle_decay.get_today(connection, now), scales
+            )
 
         found = await self.publisher.records.read(judged)
         if not found:
             return JobResult()
-        organise = [self.publisher.event(ORGANISATION_REQUESTED, Nothing())]
+        organise = [self.publisher.make_event(ORGANISATION_REQUESTED, Nothing())]
         # Judged again where it is written: some may have been observed or distilled meanwhile.
         return JobResult(
             _steps(found),
@@ -126,8 +137,8 @@ class JobPreparer:
         if not news:
             return JobResult()
         now = self.clock.now()
-        run = projects.PipelineRun.at(projects.KIND, now, started_at=begun, counts=found)
-        start = f" since {iso(found['since'])}" if found["since"] else ""
+        run = projects.PipelineRun.from_moment(projects.KIND, now, started_at=begun, counts=found)
+        start = f" since {format_iso(found['since'])}" if found["since"] else ""
         waits = f"{found['open']} contradictions and {found['review']} texts wait for a decision"
         said = f"{news}{start}; {waits}, {found['candidates']} candidates"
         return JobResult(said, work=lambda connection: projects.record(connection, run))
@@ -187,7 +198,7 @@ class Upkeep:
     _halt: Halt = field(init=False, default_factory=Halt)
 
     async def look(self, age: Callable[[], float | None]) -> float | None:
-        """Return since when the disk says that something rests (`backup_age`, `check_age`)."""
+        """Return since when something rests by the disk (`measure_backup_age`, `check_age`)."""
         return await self._threads.run(age)
 
     async def copy(self, to: str | None) -> dict[str, Any]:
@@ -203,8 +214,8 @@ class Upkeep:
         """Delete what was handled long ago, a little at a time."""
         handled, before = await self._pruned(backups.prune, self.keep_days)
         written, earlier = await self._pruned(projects.prune, self.journal_days)
-        said = [f"{handled} rows older than {iso(before)}"] if handled else []
-        said += [f"{written} writes into files older than {iso(earlier)}"] if written else []
+        said = [f"{handled} rows older than {format_iso(before)}"] if handled else []
+        said += [f"{written} writes into files older than {format_iso(earlier)}"] if written else []
         if due := await self.records.read(memory_delete.is_due):
             said.append("words of forgotten memories")
         while due:
@@ -224,7 +235,7 @@ class Upkeep:
                 mended = True
         return JobResult(said, wrote=mended)
 
-    def backup_age(self) -> float | None:
+    def measure_backup_age(self) -> float | None:
         """Return the seconds since the newest copy (on the thread)."""
         return backups.compute_age(self.home.backups, self.clock.now())
 
@@ -235,7 +246,7 @@ class Upkeep:
         """
         if faults.name_marker(self.home.ledger).exists():
             return None
-        at = backups.checked_at(self.home.backups)
+        at = backups.read_checked(self.home.backups)
         return None if at is None else (self.clock.now() - at) / SECOND
 
     def close(self) -> None:
@@ -296,7 +307,7 @@ class Diary:
         self._rows: dict[str, JobRow] = {}
         self._unwritten: set[str] = set()
 
-    def row(self, name: str) -> JobRow | None:
+    def find_row(self, name: str) -> JobRow | None:
         """Return what is known of a job; None for one that was never noted."""
         return self._rows.get(name)
 
@@ -423,7 +434,7 @@ class Scheduler(AsyncioActor):
         )
         publisher = Publisher(bus, records, SOURCE)
         tending = Tending(publisher, clock, memory, SOURCE)
-        scales = principle_decay.DecayScales.of(organisation)
+        scales = principle_decay.DecayScales.from_settings(organisation)
         self._errands = JobPreparer(publisher, clock, tending, scales)
         look = self._upkeep.look
         self._trying = trial and Trying(trial, look, home.ledger, clock)
@@ -456,10 +467,10 @@ class Scheduler(AsyncioActor):
 
     def describe(self) -> dict[str, str]:
         """Return which jobs failed when they ran last, and why."""
-        rows = [row for name in self._timers if (row := self._diary.row(name)) is not None]
+        rows = [row for name in self._timers if (row := self._diary.find_row(name)) is not None]
         return {row.name: row.said or "" for row in rows if row.state == FAILED}
 
-    def table(self) -> list[dict[str, Any]]:
+    def list_jobs(self) -> list[dict[str, Any]]:
         """Return every job: how often, its last run, and the seconds until the next."""
         return [self._line(timer) for timer in self._timers.values()]
 
@@ -475,7 +486,7 @@ class Scheduler(AsyncioActor):
         organise = partial(errands.request, ORGANISATION_REQUESTED, Nothing(), said)
 
         def put_off(name: str, every: float, run: Callable[[], Awaitable[JobResult]]) -> Job:
-            return Job(name, every, run, late(every, chosen.jitter_s))
+            return Job(name, every, run, compute_delay(every, chosen.jitter_s))
 
         jobs = (
             put_off("scan", chosen.scan_every_s, scan),
@@ -483,7 +494,7 @@ class Scheduler(AsyncioActor):
             put_off("organise", chosen.organise_every_s, organise),
             put_off("decay", chosen.decay_every_s, errands.decay),
             put_off("digest", chosen.digest_every_s, errands.digest),
-            Job("backup", chosen.backup_every_s, back_up, age=keep.backup_age),
+            Job("backup", chosen.backup_every_s, back_up, age=keep.measure_backup_age),
             Job("prune", chosen.prune_every_s, keep.prune),
             Job("check", chosen.check_every_s, keep.check, age=keep.check_age),
             put_off("attention", chosen.attention_every_s, errands.attention),
@@ -508,7 +519,7 @@ class Scheduler(AsyncioActor):
 
     async def _repeat(self, timer: Timer) -> None:
         """Do a job for ever."""
-        wait = first(timer.job, await self._age(timer.job))
+        wait = compute_first(timer.job, await self._age(timer.job))
         while True:
             wait += self._chance() * timer.job.jitter
             await timer.rest(wait, lambda nap: self.spawn(nap, name="rest"))
@@ -517,13 +528,13 @@ class Scheduler(AsyncioActor):
     async def _age(self, job: Job) -> float | None:
         """Return since when a job is due; None where that cannot be read, which its run reports."""
         if job.age is None:
-            return age_of(self._diary.row(job.name), self._clock.now())
+            return compute_age(self._diary.find_row(job.name), self._clock.now())
         try:
             age = await self._upkeep.look(job.age)
         except (errors.CortexError, OSError) as error:
             log.warning("cannot tell when the %s was done last: %s", job.name, error)
             return None
-        row = self._diary.row(job.name)
+        row = self._diary.find_row(job.name)
         if age is not None and row is not None and row.state != FAILED:
             # The disk knows better than a row that a crash may have lost.
             done = self._clock.now() - round(age * SECOND)
@@ -545,7 +556,7 @@ class Scheduler(AsyncioActor):
             self._failed(timer.job, began, error)
             timer.end(error)
             _end_with(error)
-            return again(timer.job)
+            return compute_retry(timer.job)
         timer.end(done)
         if done.said:
             log.info("%s: %s", timer.job.name, done.said)
@@ -553,7 +564,7 @@ class Scheduler(AsyncioActor):
 
     def _failed(self, job: Job, began: int, error: Exception) -> None:
         """Remember and log that a job failed."""
-        row = self._row(job, began, again(job), said=str(error) or type(error).__name__)
+        row = self._row(job, began, compute_retry(job), said=str(error) or type(error).__name__)
         self._diary.keep(replace(row, state=FAILED))
         if isinstance(error, errors.CortexError) and error.ends_daemon:
             log.critical("%s: %s", job.name, error)
@@ -561,7 +572,7 @@ class Scheduler(AsyncioActor):
         log.error(
             "%s failed and is tried again in %g s: %s",
             job.name,
-            again(job),
+            compute_retry(job),
             error,
             # A traceback only of unexpected errors.
             exc_info=None if isinstance(error, errors.CortexError) else error,
@@ -576,7 +587,7 @@ class Scheduler(AsyncioActor):
     def _line(self, timer: Timer) -> dict[str, Any]:
         """Return one job as a client gets it."""
         job, now = timer.job, self._clock.monotonic()
-        row = self._diary.row(job.name) or JobRow(job.name, job.every)
+        row = self._diary.find_row(job.name) or JobRow(job.name, job.every)
         return {
             **asdict(row),
             "every_s": job.every,

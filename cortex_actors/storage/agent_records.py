@@ -38,7 +38,7 @@ _NAMES = "SELECT id, display_name FROM agents WHERE id IN :ids"
 _EMPTY = ("lineage", "specialization", "origin_story")
 
 
-def know(connection: sa.Connection, ids: Iterable[str], *, at: int) -> None:
+def add_agents(connection: sa.Connection, ids: Iterable[str], *, at: int) -> None:
     """Let agents be known; one that has a profile keeps it, a new one is called by its id."""
     wanted = list(dict.fromkeys(ids))
     known = _names(connection, wanted)
@@ -123,7 +123,7 @@ def load_display_names(connection: sa.Connection, ids: Iterable[str]) -> dict[st
 def _names(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return what those agents are called that have a row."""
     rows = dialect.execute_for(connection, _NAMES, ids)
-    return {name: columns.given_text(display) or "" for name, display in rows}
+    return {name: columns.decode_text(display) or "" for name, display in rows}
 
 
 def _read(name: str) -> str:
@@ -135,14 +135,14 @@ def _met(reader: str) -> sa.ColumnElement[bool]:
     """Return the condition that an agent may see a row of `agents`."""
     # Of another name, so that `readable` asks of whom else each of them is about.
     met = memory_agents.alias()
-    wrote = sa.select(memories.c.agent_id).where(realms.readable(reader))
+    wrote = sa.select(memories.c.agent_id).where(realms.match_readable(reader))
     named = sa.select(met.c.agent_id).join_from(met, memories, met.c.memory_id == memories.c.id)
     return sa.or_(
         agents.c.id == reader,
         agents.c.id == DEFAULT.id,
         agents.c.specialization.is_not(None),
         agents.c.id.in_(wrote),
-        agents.c.id.in_(named.where(realms.readable(reader))),
+        agents.c.id.in_(named.where(realms.match_readable(reader))),
     )
 
 
@@ -157,7 +157,7 @@ def _agent(row: sa.Row[Any]) -> Agent:
     mark = start.ascii if start and start.symbol == row.symbol else ""
     said = {name: getattr(row, name) or "" for name in _EMPTY}
     said["specialization"] = said["specialization"] or (start.specialization if start else "")
-    return columns.entity(Agent, row, ascii=mark, **said)
+    return columns.make_entity(Agent, row, ascii=mark, **said)
 
 
 #: The collection of the vector index that crumbs lie in.
@@ -197,7 +197,7 @@ class CrumbFilter:
 
 def leave(connection: sa.Connection, crumb: CrumbRecord) -> None:
     """Write a crumb, to be found from now on; an agent that is not known yet becomes so."""
-    know(connection, (crumb.agent_id,), at=crumb.left_at)
+    add_agents(connection, (crumb.agent_id,), at=crumb.left_at)
     links = {kind: list(some) for kind, some in crumb.references.items()}
     row = columns.as_row(crumbs, crumb, emotional_state=dict(crumb.emotional_state), links=links)
     connection.execute(sa.insert(crumbs), row)
@@ -210,7 +210,7 @@ def list_crumbs(connection: sa.Connection, wanted: CrumbFilter, *, limit: int) -
     return [_crumb(row) for row in connection.execute(query)]
 
 
-def tally(connection: sa.Connection, wanted: CrumbFilter) -> dict[str, dict[str, int]]:
+def count_crumbs(connection: sa.Connection, wanted: CrumbFilter) -> dict[str, dict[str, int]]:
     """Return how many crumbs are meant, by priority and by type."""
     words, where = {"by_priority": _ROWS.priority, "by_type": _ROWS.type}, _conditions(wanted)
     return {by: columns.count_by(connection, word, *where) for by, word in words.items()}
@@ -220,8 +220,8 @@ def load_crumbs(
     connection: sa.Connection, ids: Iterable[str], *, reader: str | None = None
 ) -> dict[str, CrumbRecord]:
     """Return the crumbs among those ids that may be read."""
-    query = sa.select(crumbs).where(readable(reader))
-    return {row.id: _crumb(row) for row in columns.rows_in(connection, query, _ROWS.id, ids)}
+    query = sa.select(crumbs).where(match_readable(reader))
+    return {row.id: _crumb(row) for row in columns.select_in(connection, query, _ROWS.id, ids)}
 
 
 def find_same(connection: sa.Connection, crumb: CrumbRecord) -> CrumbRecord | None:
@@ -235,7 +235,7 @@ def find_same(connection: sa.Connection, crumb: CrumbRecord) -> CrumbRecord | No
     return None if row is None else _crumb(row)
 
 
-def readable(reader: str | None) -> sa.ColumnElement[bool]:
+def match_readable(reader: str | None) -> sa.ColumnElement[bool]:
     """Return the condition that the reader may read a row of `crumbs`; None is the owner."""
     return sa.true() if reader is None else _ROWS.agent_id == reader
 
@@ -251,8 +251,8 @@ def remake(connection: sa.Connection, ids: Iterable[str]) -> int:
 def _conditions(wanted: CrumbFilter) -> list[sa.ColumnElement[bool]]:
     """Return what a row must meet to be meant."""
     said = {"agent_id": wanted.agent, "project_id": wanted.project_id}
-    asked = columns.same(crumbs, priority=wanted.priority, type=wanted.type, **said)
-    found = [readable(wanted.reader), *asked]
+    asked = columns.match_columns(crumbs, priority=wanted.priority, type=wanted.type, **said)
+    found = [match_readable(wanted.reader), *asked]
     if wanted.here is not None:
         found.append(_ROWS.project_id.in_(("", wanted.here)))
     if wanted.since is not None:
@@ -265,4 +265,4 @@ def _conditions(wanted: CrumbFilter) -> list[sa.ColumnElement[bool]]:
 def _crumb(row: sa.Row[Any]) -> CrumbRecord:
     """Return a row as a crumb."""
     references = {kind: tuple(some) for kind, some in row.links.items()}
-    return columns.entity(CrumbRecord, row, references=references)
+    return columns.make_entity(CrumbRecord, row, references=references)

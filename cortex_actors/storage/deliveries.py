@@ -16,10 +16,10 @@ from cortex_actors import topics
 from cortex_actors.bus.commits import Delivery, Rest
 from cortex_actors.bus.consumer import find_project_id
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.event import Event, Payload, merged, parse_payload
+from cortex_actors.domain.event import Event, Payload, merge_payloads, parse_payload
 from cortex_actors.errors import CortexError
 from cortex_actors.sections import LONGEST_REST
-from cortex_actors.storage.tables.columns import encode_text, given_text
+from cortex_actors.storage.tables.columns import decode_text, encode_text
 from cortex_actors.storage.tables.dialect import execute, make_marks
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class _Row(NamedTuple):
     @property
     def key(self) -> str | None:
         """What its repeats have in common."""
-        return given_text(self.stored_key)
+        return decode_text(self.stored_key)
 
     @property
     def payload(self) -> Payload:
@@ -126,8 +126,8 @@ def find_next(
             rows = list(takewhile(lambda row: find_project_id(row.payload) == project, rows))
     # Make one delivery of rows that have one key.
     last = rows[-1]
-    payload = merged([row.payload for row in rows])
-    source = given_text(last.source) or ""
+    payload = merge_payloads([row.payload for row in rows])
+    source = decode_text(last.source) or ""
     event = Event(last.id, last.topic, payload, last.at, source, last.seq)
     attempts = max(row.attempts for row in rows)
     return Delivery(consumer, event, tuple(row.seq for row in rows), last.key, attempts)

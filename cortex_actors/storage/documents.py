@@ -86,8 +86,8 @@ def load_chunks(connection: Connection, ids: Iterable[str]) -> dict[str, Chunk]:
     """Return the pieces among those ids that a document says now."""
     query = select(knowledge_chunks).where(_CHUNKS.status == ACTIVE)
     return {
-        row.id: columns.entity(Chunk, row, language=row.code_language)
-        for row in columns.rows_in(connection, query, _CHUNKS.id, ids)
+        row.id: columns.make_entity(Chunk, row, language=row.code_language)
+        for row in columns.select_in(connection, query, _CHUNKS.id, ids)
     }
 
 
@@ -97,7 +97,7 @@ def list_last_read(connection: Connection, document: Document) -> list[Chunk]:
         _CHUNKS.source == document.source, _CHUNKS.read_at == document.read_at
     )
     return [
-        columns.entity(Chunk, row, language=row.code_language)
+        columns.make_entity(Chunk, row, language=row.code_language)
         for row in connection.execute(query.order_by(_CHUNKS.ordinal))
     ]
 
@@ -126,8 +126,8 @@ def learn(connection: Connection, document: Document, some: Sequence[Chunk]) -> 
 
 def load_documents(connection: Connection, sources: Iterable[str]) -> dict[str, Document]:
     """Return those documents that are known, withdrawn ones too."""
-    rows = columns.rows_in(connection, select(documents), _ROWS.source, sources)
-    return {row.source: columns.entity(Document, row) for row in rows}
+    rows = columns.select_in(connection, select(documents), _ROWS.source, sources)
+    return {row.source: columns.make_entity(Document, row) for row in rows}
 
 
 def list_below(connection: Connection, folder: str) -> list[str]:
@@ -156,7 +156,7 @@ def withdraw(connection: Connection, sources: Iterable[str], *, at: int | None) 
     return changed
 
 
-def topics(connection: Connection) -> list[dict[str, Any]]:
+def list_topics(connection: Connection) -> list[dict[str, Any]]:
     """Return each topic with its documents and their pieces, and what of it is withdrawn."""
     pieces = (
         select(knowledge_chunks.c.source, func.count().label("pieces"))
@@ -186,7 +186,7 @@ def list_documents(
     where = [_held(withdrawn=withdrawn)] + ([] if topic is None else [_ROWS.topic == topic])
     query = select(documents).where(*where).order_by(_ROWS.source)
     rows, total = columns.load_page(connection, query, limit=limit, skip=skip)
-    found = (asdict(columns.entity(Document, row)) for row in rows)
+    found = (asdict(columns.make_entity(Document, row)) for row in rows)
     return [
         {**each, "content_hash": each["content_hash"].hex(), "tags": list(each["tags"])}
         for each in found
@@ -198,7 +198,7 @@ def _held(*, withdrawn: bool) -> ColumnElement[bool]:
     return _ROWS.withdrawn_at.is_not(None) if withdrawn else _ROWS.withdrawn_at.is_(None)
 
 
-def stats(connection: Connection) -> dict[str, int]:
+def count_totals(connection: Connection) -> dict[str, int]:
     """Return how many documents, bytes, secrets taken out and pieces there are."""
     query = select(
         func.count().label("documents"),

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 
 from cortex_actors.domain.memory import PAIRED, SearchPlace
 from cortex_actors.storage.tables import dialect
-from cortex_actors.storage.tables.columns import count_rows, put_rows, same, split_chunks
+from cortex_actors.storage.tables.columns import count_rows, match_columns, put_rows, split_chunks
 from cortex_actors.storage.tables.schema import (
     file_vectors,
     index_ops,
@@ -81,7 +81,7 @@ def to_bytes(vector: Matrix) -> bytes:
     return vector.astype(np.float32).tobytes()
 
 
-def usual_length(blobs: Iterable[bytes | None]) -> int:
+def find_usual_length(blobs: Iterable[bytes | None]) -> int:
     """Return the bytes that most vectors have: one that has others is damaged."""
     lengths = Counter(len(blob) for blob in blobs if blob and len(blob) % FLOAT == 0)
     return lengths.most_common(1)[0][0] if lengths else 0
@@ -104,7 +104,7 @@ def to_rows(blobs: Sequence[bytes], length: int) -> tuple[Matrix, NDArray[np.boo
 
 def keep_sound(blobs: Mapping[K, bytes]) -> dict[K, Matrix]:
     """Return those vectors that are as long as most of them and of length 1, by the same keys."""
-    found, whole = to_rows(list(blobs.values()), usual_length(blobs.values()))
+    found, whole = to_rows(list(blobs.values()), find_usual_length(blobs.values()))
     return {key: found[place] for place, key in enumerate(blobs) if whole[place]}
 
 
@@ -152,7 +152,7 @@ def keep_vectors(connection: sa.Connection, model: str, found: Mapping[bytes, Ma
     put_rows(connection, vectors, rows, change=())
 
 
-def stored_vectors(
+def load_vectors(
     connection: sa.Connection, model: str, digests: Sequence[bytes], *, query: str = _STORED
 ) -> dict[bytes, Matrix]:
     """Return the vectors the ledger has for texts, by hash; those that are damaged are left out."""
@@ -167,9 +167,9 @@ def find_vectors(
     connection: sa.Connection, model: str, *, digests: Sequence[bytes]
 ) -> dict[bytes, Matrix]:
     """Return the vectors there are for texts, those among them that are kept for a file alone."""
-    found = stored_vectors(connection, model, digests)
+    found = load_vectors(connection, model, digests)
     missing = [each for each in digests if each not in found]
-    return found | stored_vectors(connection, model, missing, query=_OF_FILES)
+    return found | load_vectors(connection, model, missing, query=_OF_FILES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +188,7 @@ class FileVectors:
     def keep(self, connection: sa.Connection) -> None:
         """Store them in place of those that the file had; the same ones are left as they are."""
         mine, row = {"path": self.path, "model": self.model}, file_vectors.c
-        query = sa.select(row.digest, row.vector).where(*same(file_vectors, **mine))
+        query = sa.select(row.digest, row.vector).where(*match_columns(file_vectors, **mine))
         rows = {sha256(text.encode()).digest(): to_bytes(each) for text, each in self.rows.items()}
         # A damaged vector was made again, and is another one.
         if rows and {e.digest: e.vector for e in connection.execute(query)} != rows:
@@ -198,7 +198,9 @@ class FileVectors:
             )
 
 
-def unembedded(connection: sa.Connection, model: str, limit: int) -> list[tuple[str, str, bytes]]:
+def list_unembedded(
+    connection: sa.Connection, model: str, limit: int
+) -> list[tuple[str, str, bytes]]:
     """Return (item, text to embed, its hash) of passages that have no vector yet, each text once.
 
     Those that the index waits for come first. All passages without a vector have a waiting row in
@@ -226,7 +228,7 @@ def count_unembedded(connection: sa.Connection, model: str) -> int:
     return count_rows(connection, query.subquery())
 
 
-def some_unembedded(
+def count_some(
     connection: sa.Connection,
     model: str,
     among: sa.Select[Any] | sa.CompoundSelect[Any] | None = None,
@@ -253,7 +255,7 @@ def some_unembedded(
     return len(set(rows.values())), is_all
 
 
-def embedded_text(heading: str | None, content: str) -> str:
+def make_text(heading: str | None, content: str) -> str:
     """Return the text that is embedded for an insight: its heading is part of what it says."""
     return f"{heading}\n{content}" if heading else content
 
@@ -306,7 +308,7 @@ class WaitingText:
     digest: bytes
 
 
-def progress(connection: sa.Connection, model_id: str) -> Progress:
+def count_progress(connection: sa.Connection, model_id: str) -> Progress:
     """Return how far a model's vectors are; reads two keys of each text."""
     texts = sa.union(sa.select(passages.c.text_hash), sa.select(memories.c.text_hash)).subquery()
     done = count_rows(connection, texts, _has(model_id, texts.c.text_hash))
@@ -330,7 +332,7 @@ def list_missing(connection: sa.Connection, model_id: str, limit: int) -> Sequen
     return connection.execute(query).scalars().all()
 
 
-def of_text(table: sa.Table, model: str) -> sa.ColumnElement[bool]:
+def match_text(table: sa.Table, model: str) -> sa.ColumnElement[bool]:
     """Return the condition that a vector is that of a row's text in the space of a model."""
     return sa.and_(vectors.c.text_hash == table.c.text_hash, vectors.c.model == model)
 

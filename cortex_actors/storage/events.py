@@ -86,9 +86,9 @@ class Publisher:
     records: Records
     source: str
 
-    def event(self, topic: str, payload: Payload) -> Event[Payload]:
+    def make_event(self, topic: str, payload: Payload) -> Event[Payload]:
         """Return an event that has not been published yet."""
-        return self.bus.event(topic, payload, source=self.source)
+        return self.bus.make_event(topic, payload, source=self.source)
 
     async def write(self, unit: Callable[[sa.Connection], tuple[T, Iterable[Event[Payload]]]]) -> T:
         """Run a unit of work that returns a value and the events to publish; return the value.
@@ -185,7 +185,9 @@ def list_events(
         query = query.where(events.c.seq.in_(left))
     rows = connection.execute(query.limit(limit)).all()
     standings = _standings(connection, [row.seq for row in rows], whole=False)
-    return [columns.entity(StoredEvent, row, standings=standings.get(row.seq, ())) for row in rows]
+    return [
+        columns.make_entity(StoredEvent, row, standings=standings.get(row.seq, ())) for row in rows
+    ]
 
 
 def load_event(connection: sa.Connection, name: str) -> tuple[StoredEvent, Any, str | None]:
@@ -196,7 +198,7 @@ def load_event(connection: sa.Connection, name: str) -> tuple[StoredEvent, Any, 
     (seq,) = find_numbers(connection, [name])
     chosen = (*_COLUMNS, RAW, events.c.idempotency_key)
     row = connection.execute(sa.select(*chosen).where(events.c.seq == seq)).one()
-    event = columns.entity(
+    event = columns.make_entity(
         StoredEvent, row, standings=_standings(connection, [seq], whole=True).get(seq, ())
     )
     return event, decode_payload(row.payload), row.idempotency_key
@@ -286,7 +288,7 @@ class LedgerJournal:
         """Store an event, or return the first one that was said under that idempotency key."""
         return await self._records.write(lambda connection: store_once(connection, event, key))
 
-    async def next(
+    async def find_next(
         self, consumer: str, in_hand: Collection[Delivery] = ()
     ) -> Delivery | Rest | None:
         """Return what the consumer should handle now, a rest, or None when nothing waits.
@@ -347,19 +349,21 @@ def store_once(connection: sa.Connection, event: Event[Payload], key: str) -> Ev
     return stored
 
 
-def waiting(connection: sa.Connection) -> int:
+def count_waiting(connection: sa.Connection) -> int:
     """Return how many deliveries have not been handled."""
     return columns.count_rows(connection, deliveries)
 
 
-def waiting_keys(connection: sa.Connection, consumer: str, keys: Iterable[str]) -> frozenset[str]:
+def list_waiting_keys(
+    connection: sa.Connection, consumer: str, keys: Iterable[str]
+) -> frozenset[str]:
     """Return those of some keys of which an event waits for a consumer, or is in its hand."""
     mine = sa.select(deliveries.c.key).where(deliveries.c.consumer == consumer)
-    rows = columns.rows_in(connection, mine, deliveries.c.key, sorted(keys))
+    rows = columns.select_in(connection, mine, deliveries.c.key, sorted(keys))
     return frozenset(row.key for row in rows)
 
 
-def dead(connection: sa.Connection) -> int:
+def count_dead(connection: sa.Connection) -> int:
     """Return how many dead letters there are."""
     return columns.count_rows(connection, dead_letters)
 

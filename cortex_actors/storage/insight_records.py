@@ -23,9 +23,9 @@ from cortex_actors.domain.insight import LIVE, Granularity, Insight, InsightSour
 from cortex_actors.domain.memory import Passage, SearchPlace
 from cortex_actors.domain.project import Alert, AlertKind, StatementKind
 from cortex_actors.storage import passages
-from cortex_actors.storage.embeddings import embedded_text
+from cortex_actors.storage.embeddings import make_text
 from cortex_actors.storage.tables import columns
-from cortex_actors.storage.tables.dialect import aside, execute, execute_for
+from cortex_actors.storage.tables.dialect import avoid_index, execute, execute_for
 from cortex_actors.storage.tables.schema import (
     alerts,
     insight_sources,
@@ -52,20 +52,20 @@ SEEN = tuple(sorted(LIVE))
 _AMONG = "SELECT i.id FROM :each(?1) AS j CROSS JOIN insights AS i ON i.id = j.value WHERE "
 
 
-def live_insights() -> sa.ColumnElement[bool]:
+def match_live() -> sa.ColumnElement[bool]:
     """Return the condition that files say an insight and people see it."""
     return insights.c.status.in_(SEEN)
 
 
-def live_among() -> sa.ColumnElement[bool]:
+def match_live_among() -> sa.ColumnElement[bool]:
     """Return the condition that one of some insights is live, for a query that names their ids.
 
     Aside, or from a dozen on SQLite would walk all that are live.
     """
-    return aside(insights.c.status).in_(SEEN)
+    return avoid_index(insights.c.status).in_(SEEN)
 
 
-def among(connection: sa.Connection, condition: str, *, ids: Iterable[str]) -> set[str]:
+def filter_ids(connection: sa.Connection, condition: str, *, ids: Iterable[str]) -> set[str]:
     """Return those of some insights, or of their texts, that fulfil a condition on their row `i`.
 
     SQLite looks each of them up, instead of walking all that fulfil it.
@@ -73,7 +73,7 @@ def among(connection: sa.Connection, condition: str, *, ids: Iterable[str]) -> s
     return {each for (each,) in execute_for(connection, _AMONG + condition, ids)}
 
 
-def with_evidence() -> sa.Select[Any]:
+def select_evidence() -> sa.Select[Any]:
     """Return the query for insights with what is counted about them."""
     saying = (
         sa.select(insight_sources.c.project_id)
@@ -92,19 +92,19 @@ def with_evidence() -> sa.Select[Any]:
     return sa.select(insights, *(column.label(name) for name, column in counted.items()))
 
 
-def of_project(project_id: str) -> sa.Select[tuple[str]]:
+def select_of_project(project_id: str) -> sa.Select[tuple[str]]:
     """Return the query for ids of insights that a project says."""
     return sa.select(insight_sources.c.insight_id).where(
         insight_sources.c.project_id == project_id, insight_sources.c.withdrawn_at.is_(None)
     )
 
 
-def public(path: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
+def match_public(path: sa.ColumnElement[str]) -> sa.ColumnElement[bool]:
     """Return the condition that a file is for more than one person to read."""
     return path.not_like(f"%{PRIVATE}")
 
 
-def shared() -> sa.ColumnElement[bool]:
+def match_shared() -> sa.ColumnElement[bool]:
     """Return the condition that a file for more than one person says an insight as it is shown.
 
     These are its own words, under its own heading: both may be in private files alone.
@@ -113,12 +113,12 @@ def shared() -> sa.ColumnElement[bool]:
         insight_sources.c.said_id == insights.c.id,
         insight_sources.c.withdrawn_at.is_(None),
         insight_sources.c.heading.is_not_distinct_from(insights.c.heading),
-        public(insight_sources.c.path),
+        match_public(insight_sources.c.path),
     )
     return says.correlate(insights).exists()
 
 
-def places() -> sa.Select[Any]:
+def select_places() -> sa.Select[Any]:
     """Return the query for the places where files say insights now, with the project's name."""
     return (
         sa.select(insight_sources, projects.c.name.label("project_name"))
@@ -127,10 +127,10 @@ def places() -> sa.Select[Any]:
     )
 
 
-def insight(row: sa.Row[Any]) -> Insight:
+def make_insight(row: sa.Row[Any]) -> Insight:
     """Return a row as an insight."""
     names = row.project_names[: -len(_END)].split(_END + ",") if row.project_names else ()
-    return columns.entity(
+    return columns.make_entity(
         Insight,
         row,
         observation_count=row.observed,
@@ -141,10 +141,12 @@ def insight(row: sa.Row[Any]) -> Insight:
     )
 
 
-def source(row: sa.Row[Any]) -> InsightSource:
+def make_source(row: sa.Row[Any]) -> InsightSource:
     """Return a row as a source."""
     kind = StatementKind(row.kind) if row.kind else None
-    return columns.entity(InsightSource, row, project=row.project_name, file_hash="", kind=kind)
+    return columns.make_entity(
+        InsightSource, row, project=row.project_name, file_hash="", kind=kind
+    )
 
 
 #: Days on which projects were scanned since they say insights without interruption, and days on
@@ -234,7 +236,7 @@ def end(connection: sa.Connection, path: str, at: int, *, but: set[_Mark] | None
     over = [
         number
         for number, *mark in rows
-        if tuple(map(columns.given_text, mark)) not in (but or set())
+        if tuple(map(columns.decode_text, mark)) not in (but or set())
     ]
     columns.change_in(connection, alerts.c.id, over, {"ended_at": at})
 
@@ -252,7 +254,7 @@ def list_alerts(connection: sa.Connection) -> list[Alert]:
     query = sa.select(alerts).join(projects, projects.c.id == alerts.c.project_id)
     query = query.where(alerts.c.ended_at.is_(None), projects.c.active == 1)
     query = query.order_by(alerts.c.path, alerts.c.line_start, alerts.c.id)
-    return [columns.entity(Alert, row) for row in connection.execute(query)]
+    return [columns.make_entity(Alert, row) for row in connection.execute(query)]
 
 
 def _decided(connection: sa.Connection, path: str) -> set[tuple[str, int]]:
@@ -377,8 +379,10 @@ def _passages(row: Sequence[Any]) -> Sequence[Passage]:
     A statement is compared by its own words alone; under its headings it is only looked for.
     """
     insight_id, content, heading, granularity, digest = row
-    text, before = columns.given_text(content) or "", columns.given_text(heading) or None
+    text, before = columns.decode_text(content) or "", columns.decode_text(heading) or None
     if granularity == Granularity.STATEMENT:
-        return passages.of_item(text, collection=COLLECTION, item_id=insight_id, before=before)
-    said = embedded_text(before, text)
+        return passages.make_passages(
+            text, collection=COLLECTION, item_id=insight_id, before=before
+        )
+    said = make_text(before, text)
     return [Passage(COLLECTION, insight_id, SearchPlace.BOTH, said, digest)]

@@ -29,14 +29,14 @@ import sqlalchemy as sa
 from cortex_actors.domain.memory import ChangeKind, Layer, MemoryStatus
 from cortex_actors.errors import NotFound
 from cortex_actors.rules.decay import is_deeper
-from cortex_actors.storage.realms import readable
+from cortex_actors.storage.realms import match_readable
 from cortex_actors.storage.tables.columns import (
     as_row,
     change_in,
     change_rows,
-    entity,
     group_pairs,
     load_page,
+    make_entity,
 )
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import memories, memory_attention, memory_changes
@@ -74,7 +74,7 @@ class MemoryChange:
         others: the other memories it was about: parts, what replaced it.
         before: what undoing needs.
         id: its row; 0 until it is noted.
-        number: its number as the reader sees it (`number_of`).
+        number: its number as the reader sees it (`find_number`).
         undone_at: UTC microseconds when it was undone; None while it is in force.
 
     """
@@ -113,7 +113,7 @@ def note(connection: sa.Connection, *changes: MemoryChange) -> list[int]:
     return numbers
 
 
-def listed(
+def list_changes(
     connection: sa.Connection,
     *,
     memory: str | None = None,
@@ -133,7 +133,9 @@ def listed(
     return [_change(row, reader) for row in rows], total
 
 
-def one(connection: sa.Connection, number: int, *, reader: str | None = None) -> MemoryChange:
+def load_change(
+    connection: sa.Connection, number: int, *, reader: str | None = None
+) -> MemoryChange:
     """Return a change by its number as the reader saw it; the owner may give an agent's, too.
 
     Raises `NotFound`. An agent's number is looked for in all changes that it may see.
@@ -147,11 +149,11 @@ def one(connection: sa.Connection, number: int, *, reader: str | None = None) ->
         told = (_change(row, reader or _AGENT) for row in newest)
         found = [each for each in told if each.number == number][:1]
     if not found:
-        raise unknown(number)
+        raise make_unknown(number)
     return found[0]
 
 
-def unknown(number: int) -> NotFound:
+def make_unknown(number: int) -> NotFound:
     """Return the error for a change that does not exist, or not for the reader."""
     return NotFound(f"there is no change {number}; list them with: cortex memory changes")
 
@@ -175,7 +177,7 @@ def find_last(
     return None if found is None else _change(found, reader)
 
 
-def number_of(change: MemoryChange, reader: str | None) -> int:
+def find_number(change: MemoryChange, reader: str | None) -> int:
     """Return the number of a change as the reader sees it.
 
     The owner sees the number of its row. Rows count the changes of all agents, so an agent would
@@ -209,7 +211,9 @@ def _narrowed(
     if kind is not None:
         query = query.where(row.kind == kind)
     if reader is not None:
-        mine = sa.select(memories.c.id).where(memories.c.id == row.memory_id, readable(reader))
+        mine = sa.select(memories.c.id).where(
+            memories.c.id == row.memory_id, match_readable(reader)
+        )
         query = query.where(
             sa.or_(mine.exists(), (row.kind == ChangeKind.FORGET) & (row.by == reader))
         )
@@ -218,8 +222,8 @@ def _narrowed(
 
 def _change(row: sa.Row[Any], reader: str | None) -> MemoryChange:
     """Return a row as a change, as the reader sees it."""
-    change = entity(MemoryChange, row)
-    return replace(change, number=number_of(change, reader))
+    change = make_entity(MemoryChange, row)
+    return replace(change, number=find_number(change, reader))
 
 
 #: Characters of the text that replace the abstract of a memory without one.

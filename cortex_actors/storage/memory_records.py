@@ -39,15 +39,15 @@ from sqlalchemy import ColumnElement, Connection, exists, insert, or_, select
 from cortex_actors.domain.memory import Memory, MemoryStatus, Realm
 from cortex_actors.errors import Refused
 from cortex_actors.storage import agent_records, passages
-from cortex_actors.storage.realms import shared
+from cortex_actors.storage.realms import match_shared
 from cortex_actors.storage.tables.columns import (
     as_row,
     count_by,
-    entity,
-    given_text,
+    decode_text,
     group_pairs,
+    make_entity,
     put_rows,
-    rows_in,
+    select_in,
 )
 from cortex_actors.storage.tables.dialect import execute, execute_for
 from cortex_actors.storage.tables.schema import (
@@ -136,15 +136,15 @@ def read(
     kept, wanted = frozenset(states), sorted(set(ids))
     linked = {
         field: group_pairs(
-            (name, given_text(each)) for name, each in execute_for(connection, q, wanted)
+            (name, decode_text(each)) for name, each in execute_for(connection, q, wanted)
         )
         for field, q in _LINKED.items()
     }
     found: dict[str, Memory] = {}
     for values in execute_for(connection, _READ, wanted):
-        row: dict[str, Any] = dict(zip(_HELD, map(given_text, values), strict=True))
+        row: dict[str, Any] = dict(zip(_HELD, map(decode_text, values), strict=True))
         if row["status"] in kept:
-            found[row["id"]] = entity(
+            found[row["id"]] = make_entity(
                 Memory,
                 row,
                 **{field: tuple(lists.get(row["id"], ())) for field, lists in linked.items()},
@@ -217,7 +217,9 @@ def load_predecessors(connection: Connection, ids: Iterable[str]) -> dict[str, s
     """Return the texts that memories are found with: those of what comes before them."""
     leads = {each: first for each, first in execute_for(connection, _BEFORE, ids) if first}
     query = select(memories.c.id, memories.c.text)
-    texts = {row.id: row.text for row in rows_in(connection, query, memories.c.id, leads.values())}
+    texts = {
+        row.id: row.text for row in select_in(connection, query, memories.c.id, leads.values())
+    }
     return {each: texts[first] for each, first in leads.items()}
 
 
@@ -241,7 +243,7 @@ def load_spoken(connection: Connection, ids: Iterable[str]) -> list[tuple[str, s
     Who speaks is the role, or else the agent.
     """
     rows = execute_for(connection, _SPOKEN, ids)
-    return [(each, given_text(text) or "", who, at) for each, text, who, at in rows]
+    return [(each, decode_text(text) or "", who, at) for each, text, who, at in rows]
 
 
 def list_pairs(connection: Connection, ids: Iterable[str]) -> list[tuple[str, int, str]]:
@@ -303,7 +305,7 @@ def end_beliefs(connection: Connection, ids: Sequence[str], at: int) -> None:
     execute_for(connection, _SWEEP, ids, at)
 
 
-def held_at(moment: int) -> ColumnElement[bool]:
+def match_held_at(moment: int) -> ColumnElement[bool]:
     """Return the condition on a row of `memories` that it was active at a moment."""
     return exists().where(
         beliefs.c.memory_id == memories.c.id,
@@ -337,7 +339,7 @@ def save(connection: Connection, some: Sequence[Memory]) -> None:
     met: set[str] = set()
     for each in some:
         if new := [name for name in (each.agent_id, *each.related) if name not in met]:
-            agent_records.know(connection, new, at=each.created_at)
+            agent_records.add_agents(connection, new, at=each.created_at)
             met.update(new)
     write(connection, some)
     active = (each for each in some if each.status is MemoryStatus.ACTIVE)
@@ -368,7 +370,7 @@ def remake(connection: Connection, ids: Iterable[str]) -> int:
 def count_shared(connection: Connection) -> dict[str, int]:
     """Return how many active memories every agent may read, by layer."""
     active = memories.c.status == MemoryStatus.ACTIVE
-    return count_by(connection, memories.c.layer, active, shared())
+    return count_by(connection, memories.c.layer, active, match_shared())
 
 
 def load_active(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]:
@@ -379,7 +381,7 @@ def load_active(connection: Connection, ids: Iterable[str]) -> dict[str, Memory]
 def require_said_by(connection: Connection, ids: Sequence[str], agent: str) -> None:
     """Raise `Refused` for a memory that is to be replaced by one of another agent."""
     query = select(memories.c.id, memories.c.agent_id).where(memories.c.agent_id != agent)
-    for row in rows_in(connection, query, memories.c.id, ids):
+    for row in select_in(connection, query, memories.c.id, ids):
         raise Refused(
             f"cannot supersede #{row.id} by what {agent} says: {row.agent_id} said it; "
             f"say it as that agent (--agent {row.agent_id}), or archive it: "

@@ -2,7 +2,8 @@
 
 The ledger decides: vectors lie under their model's id, one model is `active` and answers, at most
 one is `coming` while its vectors are made, and what was active before is `retired`. Everything here
-is a unit of work or a query, but for `chosen`, which reads the file before there is a ledger actor.
+is a unit of work or a query, but for `read_chosen`, which reads the file before there is a ledger
+actor.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from sqlalchemy import ColumnElement, Connection, delete, exists, select, update
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
-from cortex_actors.storage.ledger.files import UNREADABLE, beside, reader, size
+from cortex_actors.storage.ledger.files import UNREADABLE, list_beside, measure_size, open_reader
 from cortex_actors.storage.tables.columns import as_row, put_rows
 from cortex_actors.storage.tables.schema import embedding_models, file_vectors, vectors
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-#: Columns of a `ChosenModel`, as `chosen` reads them past SQLAlchemy.
+#: Columns of a `ChosenModel`, as `read_chosen` reads them past SQLAlchemy.
 _CHOSEN = "SELECT id, provider, name, dimension FROM embedding_models WHERE state = ?"
 
 
@@ -50,29 +51,29 @@ class Retired:
     since: int
 
 
-def chosen(path: Path, *, state: str = "active") -> ChosenModel | None:
+def read_chosen(path: Path, *, state: str = "active") -> ChosenModel | None:
     """Return the active (or coming) model of a ledger that is not open yet; reads some pages.
 
     None where there is no ledger, or it is of an earlier version, or cannot be read: what becomes
     of it is decided when the ledger is opened.
     """
-    if not size(path):
+    if not measure_size(path):
         return None
     try:
-        still = not any(size(each) for each in beside(path))
-        with closing(reader(path, still=still)) as opened:
+        still = not any(measure_size(each) for each in list_beside(path))
+        with closing(open_reader(path, still=still)) as opened:
             row = opened.execute(_CHOSEN, (state,)).fetchone()
     except UNREADABLE:
         return None
     return None if row is None or row[1] is None else ChosenModel(*row)
 
 
-def active(connection: Connection) -> ChosenModel | None:
+def find_active(connection: Connection) -> ChosenModel | None:
     """Return the model that answers; None in a home that has none yet."""
     return _one(connection, embedding_models.c.state == "active")
 
 
-def coming(connection: Connection) -> ChosenModel | None:
+def find_coming(connection: Connection) -> ChosenModel | None:
     """Return the model that is on its way."""
     return _one(connection, embedding_models.c.state == "coming")
 
@@ -82,7 +83,7 @@ def find(connection: Connection, model_id: str) -> ChosenModel | None:
     return _one(connection, embedding_models.c.id == model_id)
 
 
-def retired(connection: Connection) -> list[Retired]:
+def list_retired(connection: Connection) -> list[Retired]:
     """Return the models that no longer answer and have not been forgotten, latest first."""
     query = (
         select(embedding_models.c.id, embedding_models.c.since)
@@ -97,7 +98,7 @@ def settle(connection: Connection, model: ChosenModel, at: int) -> ChosenModel:
 
     Of an active model whose name is not known, the name is written down.
     """
-    found = active(connection)
+    found = find_active(connection)
     if found is None or (found.model_id == model.model_id and found.name is None):
         _set(connection, model, "active", at=at)
         return model
@@ -109,7 +110,7 @@ def begin(connection: Connection, model: ChosenModel, at: int) -> None:
 
     Raises `Refused` when it is the active one, or while another one is on its way.
     """
-    current, other = active(connection), coming(connection)
+    current, other = find_active(connection), find_coming(connection)
     if current is not None and current.model_id == model.model_id:
         raise Refused(
             f"cannot migrate to {model.model_id}: it is the model that answers now; "
@@ -129,7 +130,7 @@ def retarget(connection: Connection, model: ChosenModel, at: int, *, instead_of:
     If that one has vectors, of an earlier time, it is retired again, so that they are forgotten.
     Raises `NotFound` when it was cancelled meanwhile.
     """
-    found = coming(connection)
+    found = find_coming(connection)
     if found is None or found.model_id != instead_of:
         raise NotFound(f"the migration to {instead_of} was called off")
     states = embedding_models.c.state
@@ -137,7 +138,7 @@ def retarget(connection: Connection, model: ChosenModel, at: int, *, instead_of:
     retired_again = update(embedding_models).where(states == "coming", has)
     connection.execute(retired_again.values({"state": "retired", "since": at}))
     connection.execute(delete(embedding_models).where(states == "coming"))
-    current = active(connection)
+    current = find_active(connection)
     if current is None or current.model_id != model.model_id:
         _set(connection, model, "coming", at=at)
 
@@ -149,7 +150,7 @@ def switch(connection: Connection, model_id: str, *, but: Collection[bytes], at:
     in the caller's transaction. Returns how many texts are missing; only at 0 has anything changed.
     Raises `NotFound` when that model is not on its way.
     """
-    found = coming(connection)
+    found = find_coming(connection)
     if found is None or found.model_id != model_id:
         raise NotFound(f"cannot switch to {model_id}: no migration to it runs any more")
     missing = set(embeddings.list_missing(connection, model_id, len(but) + 1)) - set(but)
@@ -168,7 +169,7 @@ def cancel(connection: Connection, at: int) -> ChosenModel | None:
 
     Begun again, it goes on from there, until the model is forgotten.
     """
-    found = coming(connection)
+    found = find_coming(connection)
     if found is not None:
         _set(connection, found, "retired", at=at)
     return found

@@ -42,7 +42,7 @@ _NEW = "INSERT INTO passages (collection, item_id, place, text, text_hash) VALUE
 _Spot = tuple[str, str]
 
 
-def of_item(
+def make_passages(
     text: str, *, collection: str, item_id: str, before: str | None = None
 ) -> list[Passage]:
     """Return the passages of an item; `before` is its predecessor's text, None without one."""
@@ -101,7 +101,7 @@ def put(
     made = [
         one
         for name, text in texts.items()
-        for one in of_item(text, collection=collection, item_id=name, before=before.get(name))
+        for one in make_passages(text, collection=collection, item_id=name, before=before.get(name))
     ]
     replace(connection, collection, items, made)
     return len(texts)

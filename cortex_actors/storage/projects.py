@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import sqlalchemy as sa
 
-from cortex_actors.clock import DAY, Clock, ulid
+from cortex_actors.clock import DAY, Clock, make_ulid
 from cortex_actors.domain.insight import LIVE
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BeingWritten
@@ -31,11 +31,11 @@ from cortex_actors.storage.tables.columns import (
     change_in,
     count_by,
     count_rows,
+    decode_text,
     encode_text,
-    entity,
-    given_text,
+    make_entity,
+    match_columns,
     put_rows,
-    same,
 )
 from cortex_actors.storage.tables.dialect import execute
 from cortex_actors.storage.tables.schema import (
@@ -79,7 +79,7 @@ class FileState:
     read_as: str = "section/1"
 
     @classmethod
-    def of(cls, path: str, project_id: str, *, found: os.stat_result | None) -> FileState:
+    def from_stat(cls, path: str, project_id: str, *, found: os.stat_result | None) -> FileState:
         """Return what a file that was not read looks like; zeros where it could not be seen."""
         names = "st_size", "st_mtime_ns", "st_ctime_ns", "st_ino"
         size, written, altered, inode = (getattr(found, name, 0) for name in names)
@@ -90,7 +90,7 @@ class FileState:
         seen = self.sha256, self.read_as, self.error
         return seen == (other.sha256, other.read_as, None)
 
-    def same_stat(self, other: FileState) -> bool:
+    def has_same_stat(self, other: FileState) -> bool:
         """Tell whether two looks saw the same file by everything but its content."""
         seen = attrgetter("size", "mtime_ns", "ctime_ns", "inode")
         return bool(seen(self) == seen(other))
@@ -151,10 +151,10 @@ def load_origins(connection: sa.Connection, ids: Iterable[str]) -> dict[str, str
 def list_ever(connection: sa.Connection) -> list[Project]:
     """Return the projects that were ever followed, by name; what they said is known still."""
     query = sa.select(projects).order_by(projects.c.name, projects.c.root)
-    return [entity(Project, row) for row in connection.execute(query)]
+    return [make_entity(Project, row) for row in connection.execute(query)]
 
 
-def followed(connection: sa.Connection, *, resolving: bool = False) -> list[Project]:
+def list_followed(connection: sa.Connection, *, resolving: bool = False) -> list[Project]:
     """Return the projects that are followed, by name, or those that are written unasked.
 
     Asked for each file that is read, and at each look at a project.
@@ -172,7 +172,7 @@ def list_called(connection: sa.Connection) -> list[tuple[str, str, str | None]]:
 
 def list_resolving(connection: sa.Connection) -> list[Project]:
     """Return the followed projects whose files are written without being asked for, by name."""
-    return followed(connection, resolving=True)
+    return list_followed(connection, resolving=True)
 
 
 def list_written(connection: sa.Connection) -> list[Project]:
@@ -181,7 +181,7 @@ def list_written(connection: sa.Connection) -> list[Project]:
     A person's own files are only where that was asked for, with `let_resolve`.
     """
     opted = {each.id for each in list_resolving(connection)}
-    return [each for each in followed(connection) if not each.is_own or each.id in opted]
+    return [each for each in list_followed(connection) if not each.is_own or each.id in opted]
 
 
 def let_resolve(connection: sa.Connection, project_id: str, *, on: bool) -> bool:
@@ -199,7 +199,7 @@ def count_files(connection: sa.Connection) -> dict[str, int]:
     return count_by(connection, file_states.c.project_id)
 
 
-def files(connection: sa.Connection, project_id: str) -> dict[str, FileState]:
+def load_files(connection: sa.Connection, project_id: str) -> dict[str, FileState]:
     """Return what the files of a project looked like, by path."""
     return _states(connection, "project_id = ?", project_id)
 
@@ -222,13 +222,13 @@ def _states(connection: sa.Connection, where: str, *values: object) -> dict[str,
     found = {}
     for path, error, read_as, *rest in execute(connection, _STATES + where, *values):
         state = FileState(_text(path), *rest)
-        found[state.path] = replace(state, error=given_text(error), read_as=read_as)
+        found[state.path] = replace(state, error=decode_text(error), read_as=read_as)
     return found
 
 
 def _text(stored: str | bytes) -> str:
     """Return a text as it was given."""
-    return given_text(stored) or ""
+    return decode_text(stored) or ""
 
 
 def _of_followed(*what: Any) -> sa.Select[Any]:
@@ -243,11 +243,11 @@ def read_otherwise(connection: sa.Connection, read_as: str) -> bool:
     return connection.execute(query.limit(1)).first() is not None
 
 
-def broken(connection: sa.Connection) -> list[FileState]:
+def list_broken(connection: sa.Connection) -> list[FileState]:
     """Return the files of followed projects that could not be read the last time, by path."""
     query = _of_followed(file_states).where(file_states.c.error.is_not(None))
     query = query.order_by(file_states.c.path)
-    return [entity(FileState, row) for row in connection.execute(query)]
+    return [make_entity(FileState, row) for row in connection.execute(query)]
 
 
 def count_left_out(connection: sa.Connection) -> dict[str, int]:
@@ -315,9 +315,9 @@ class PipelineRun:
     dry_run: bool = False
 
     @classmethod
-    def at(cls, kind: str, now: int, **known: Any) -> PipelineRun:
+    def from_moment(cls, kind: str, now: int, **known: Any) -> PipelineRun:
         """Return a run that began and ended at a moment, with an id of its own."""
-        whole = {"id": f"run_{ulid(now)}", "started_at": now, "finished_at": now, **known}
+        whole = {"id": f"run_{make_ulid(now)}", "started_at": now, "finished_at": now, **known}
         return cls(kind=kind, **whole)
 
 
@@ -330,7 +330,7 @@ def record(connection: sa.Connection, run: PipelineRun) -> None:
 def list_latest(connection: sa.Connection, kind: str, limit: int = 20) -> list[PipelineRun]:
     """Return the newest runs of an actor, newest first."""
     query = sa.select(runs).where(runs.c.kind == kind).order_by(runs.c.finished_at.desc())
-    return [entity(PipelineRun, row) for row in connection.execute(query.limit(limit))]
+    return [make_entity(PipelineRun, row) for row in connection.execute(query.limit(limit))]
 
 
 def list_runs(
@@ -344,8 +344,8 @@ def list_runs(
     """Return runs, newest first: by id, which begins with its time."""
     query = sa.select(runs).order_by(runs.c.id.desc()).limit(limit)
     state = FAILED if failed else None
-    query = query.where(*same(runs, kind=kind, project_id=project_id, state=state))
-    return [entity(PipelineRun, row) for row in connection.execute(query)]
+    query = query.where(*match_columns(runs, kind=kind, project_id=project_id, state=state))
+    return [make_entity(PipelineRun, row) for row in connection.execute(query)]
 
 
 def list_kinds(connection: sa.Connection) -> list[str]:
@@ -400,7 +400,7 @@ def count_new(connection: sa.Connection, start: int, end: int) -> dict[str, int]
     }
 
 
-def waiting(connection: sa.Connection, model: str) -> dict[str, int]:
+def count_waiting(connection: sa.Connection, model: str) -> dict[str, int]:
     """Return what waits or is being done, by its kind.
 
     Scans of which the files are not known yet, files to be read, texts without a vector, and other
@@ -456,7 +456,7 @@ class Writes:
         """Say that nothing of a write lies in the folder any more."""
         await self._records.write(lambda c: _set(c, seq, aside=""), vital=True)
 
-    async def unfinished(self, path: str | None = None) -> Sequence[WriteEntry]:
+    async def list_unfinished(self, path: str | None = None) -> Sequence[WriteEntry]:
         """Return writes that are pending or have left something in their folder, oldest first.
 
         All of them are asked for at the end of a queue: what a crashed resolver began and the
@@ -466,7 +466,7 @@ class Writes:
             return await self._records.write(list_unfinished, vital=True)
         return await self._records.read(lambda connection: list_unfinished(connection, path))
 
-    async def last(self, path: str) -> WriteEntry | None:
+    async def find_last(self, path: str) -> WriteEntry | None:
         """Return the newest write into a file that was not undone; None when there is none."""
         return await self._records.read(lambda connection: find_last(connection, path))
 
@@ -477,7 +477,7 @@ def begin(connection: sa.Connection, entry: WriteEntry) -> WriteEntry:
     del row["seq"]
     pending = sa.and_(file_writes.c.path == entry.path, file_writes.c.state == WriteState.PENDING)
     if connection.execute(sa.select(file_writes.c.seq).where(pending)).first() is not None:
-        raise BeingWritten.of(entry.path)
+        raise BeingWritten.from_file(entry.path)
     added = sa.insert(file_writes).values(row).returning(file_writes.c.seq)
     return replace(entry, seq=connection.execute(added).scalar_one())
 
@@ -525,7 +525,7 @@ def list_writes(
     connection: sa.Connection, path: str, limit: int = 20, *, state: WriteState | None = None
 ) -> list[WriteEntry]:
     """Return the newest writes into a file, newest first; all, or those in one state."""
-    found = _rows().where(*same(file_writes, path=path, state=state))
+    found = _rows().where(*match_columns(file_writes, path=path, state=state))
     newest = found.order_by(None).order_by(file_writes.c.seq.desc()).limit(limit)
     return [_entry(row) for row in connection.execute(newest)]
 
@@ -560,4 +560,4 @@ def _set(connection: sa.Connection, seq: int, **values: object) -> None:
 
 def _entry(row: sa.Row[Any]) -> WriteEntry:
     """Return a row as an entry."""
-    return entity(WriteEntry, row, before=row.before_bytes)
+    return make_entity(WriteEntry, row, before=row.before_bytes)

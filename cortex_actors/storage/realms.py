@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 
-from cortex_actors.domain.agent import Caller, shown
+from cortex_actors.domain.agent import Caller, format_given
 from cortex_actors.domain.memory import PROBE, Realm
 from cortex_actors.errors import NotFound, NotYours
-from cortex_actors.storage.tables.columns import rows_in
+from cortex_actors.storage.tables.columns import select_in
 from cortex_actors.storage.tables.schema import memories, memory_agents
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 
-def readable(reader: str | None) -> ColumnElement[bool]:
+def match_readable(reader: str | None) -> ColumnElement[bool]:
     """Return the condition on a row of `memories` that an agent may read it; None is the owner.
 
     The owner reads everything but what the daemon tries itself with.
@@ -33,17 +33,17 @@ def readable(reader: str | None) -> ColumnElement[bool]:
     )
 
 
-def shared() -> ColumnElement[bool]:
+def match_shared() -> ColumnElement[bool]:
     """Return the condition on a row of `memories` that every agent may read it."""
     return and_(memories.c.realm == Realm.VILLAGE, memories.c.agent_id != PROBE)
 
 
-def visible(reader: str | None, *, outward: bool) -> ColumnElement[bool]:
+def match_visible(reader: str | None, *, outward: bool) -> ColumnElement[bool]:
     """Return the condition as `readable`; outward, only what every agent may read, too."""
-    return shared() if outward else readable(reader)
+    return match_shared() if outward else match_readable(reader)
 
 
-def beside_village(reader: str) -> list[ColumnElement[bool]]:
+def match_beside(reader: str) -> list[ColumnElement[bool]]:
     """Return conditions of which each row that is `readable` and not the village's meets just one.
 
     Apart they are met in `memories_by_agent` alone, half of the time of the table.
@@ -54,23 +54,23 @@ def beside_village(reader: str) -> list[ColumnElement[bool]]:
     return [and_(rows.realm != Realm.VILLAGE, rows.agent_id == reader), others]
 
 
-def readers_part(
+def filter_readable(
     connection: Connection, ids: Iterable[str], reader: str | None, *, outward: bool = False
 ) -> set[str]:
     """Return those of the memories, of any status, that the reader may read; None is the owner.
 
     For what goes `outward`, those that every agent may read.
     """
-    query = select(memories.c.id).where(visible(reader, outward=outward))
-    return {row.id for row in rows_in(connection, query, memories.c.id, ids)}
+    query = select(memories.c.id).where(match_visible(reader, outward=outward))
+    return {row.id for row in select_in(connection, query, memories.c.id, ids)}
 
 
 def require_readable(connection: Connection, ids: Sequence[str], reader: str | None) -> None:
     """Raise `NotFound` unless the reader may read all of the memories; None is the owner."""
-    known = readers_part(connection, ids, reader) if ids else set()
+    known = filter_readable(connection, ids, reader) if ids else set()
     for each in ids:
         if each not in known:
-            raise unknown(each)
+            raise make_unknown(each)
 
 
 def require_own(connection: Connection, ids: Sequence[str], caller: Caller) -> None:
@@ -78,18 +78,18 @@ def require_own(connection: Connection, ids: Sequence[str], caller: Caller) -> N
 
     The owner may change every memory.
     """
-    require_readable(connection, ids, caller.reader())
+    require_readable(connection, ids, caller.choose_reader())
     if caller.agent is None:
         return
     query = select(memories.c.id, memories.c.agent_id).where(memories.c.agent_id != caller.agent)
-    for row in rows_in(connection, query, memories.c.id, ids):
+    for row in select_in(connection, query, memories.c.id, ids):
         raise NotYours(
             f"{caller.agent} cannot change #{row.id}: {row.agent_id} said it; "
             "ask the owner, or say something of your own"
         )
 
 
-def unknown(name: str) -> NotFound:
+def make_unknown(name: str) -> NotFound:
     """Return the error of an id that is no memory's, or none's that one may read."""
-    called = f"#{name}" if name.isascii() and name.isprintable() else shown(name)
+    called = f"#{name}" if name.isascii() and name.isprintable() else format_given(name)
     return NotFound(f"no memory is called {called}; list them with: cortex memory list")

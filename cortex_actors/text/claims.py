@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cortex_actors.text.lexicon import STOP_WORDS, Sense, Wording, find_senses, stem, wording
+from cortex_actors.text.lexicon import STOP_WORDS, Sense, Wording, find_senses, read_wording, stem
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -64,7 +64,7 @@ class Range:
         """Whether some value is right for both."""
         return self.least <= other.most and other.least <= self.most
 
-    def bounds(self) -> tuple[float, float]:
+    def get_bounds(self) -> tuple[float, float]:
         """Return both ends, which two equal ranges share."""
         return self.least, self.most
 
@@ -85,7 +85,7 @@ def find_ranges(said: Wording, senses: Sequence[Sense], *, lexicon: Lexicon) -> 
     }
     double: set[str] = set()
     for each in (*_versions(said.plain, denied, lexicon), *_ports(said, denied, lexicon)):
-        if found.setdefault(each.slot, each).bounds() != each.bounds():
+        if found.setdefault(each.slot, each).get_bounds() != each.get_bounds():
             double.add(each.slot)
     return {slot: each for slot, each in found.items() if slot not in double}
 
@@ -266,7 +266,7 @@ class ClaimPart:
     doing: frozenset[str]
     condition: frozenset[str]
 
-    def told(self, stems: Collection[str]) -> str:
+    def find_words(self, stems: Collection[str]) -> str:
         """Return the words of some of its stems."""
         both = zip(self.stems, self.texts, strict=True)
         return " ".join(dict.fromkeys(text for each, text in both if each in stems))
@@ -317,7 +317,7 @@ class ClaimReading:
 @lru_cache(maxsize=KEPT)
 def read(claim: Claim, lexicon: Lexicon) -> ClaimReading:
     """Return what a statement says; what is above it only says what it is about."""
-    said = wording(claim.text)
+    said = read_wording(claim.text)
     turned = find_senses(said, lexicon)
     label = frozenset(lexicon.synonyms.get(each, each) for each in find_label(said.words))
     weights = [find_weighty_stem(word, lexicon) for word in said.words]
@@ -346,13 +346,13 @@ def read(claim: Claim, lexicon: Lexicon) -> ClaimReading:
 
 
 @lru_cache(maxsize=KEPT)
-def slots(text: str, lexicon: Lexicon) -> frozenset[str]:
+def find_slots(text: str, lexicon: Lexicon) -> frozenset[str]:
     """Return the topic slots of a statement: the subjects on which it says something.
 
     They are those of `read`, at two fifths of its cost: for statements of which most are never
     judged.
     """
-    said = wording(text)
+    said = read_wording(text)
     turned = find_senses(said, lexicon)
     found = find_ranges(said, turned, lexicon=lexicon)
     return frozenset(find_positions(said.words, turned, lexicon)) | found.keys()
@@ -493,7 +493,7 @@ def _is_number(word: str) -> bool:
     return _NUMBER.fullmatch(word) is not None or SPELT.get(word, 0) > 1
 
 
-def digits(word: str) -> str:
+def spell_in_digits(word: str) -> str:
     """Return a word, a number that is spelt out in digits."""
     return str(SPELT[word]) if SPELT.get(word, 0) > 1 else word
 

@@ -19,7 +19,14 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from cortex_actors.text import markdown
-from cortex_actors.text.markdown import Heading, Scanner, TextPart, heading, lines, underlined
+from cortex_actors.text.markdown import (
+    Heading,
+    Scanner,
+    TextPart,
+    parse_heading,
+    parse_underlined,
+    split_lines,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -67,7 +74,7 @@ def parse_document(data: bytes, *, path: str) -> ParsedDocument:
     Raises `FileTooLarge` and `NotText`; nothing else, whatever the bytes are. Linear.
     """
     markdown.require_room(len(data), path=path, what="a document")
-    text = lines(data, path=path)
+    text = split_lines(data, path=path)
     front = markdown.measure_front_matter([line.text for line in text])
     reader = _DocumentReader()
     for line in _said(text, front):
@@ -129,8 +136,8 @@ class _DocumentReader:
                 # A line left of the list item ends the fence inside.
                 self.begin()
             alone = not row.depth and not row.goes_on
-            title = heading(text) if alone and row.part is TextPart.TEXT else None
-            below = underlined(self._above, text) if self._above else None
+            title = parse_heading(text) if alone and row.part is TextPart.TEXT else None
+            below = parse_underlined(self._above, text) if self._above else None
             if title is None and below is not None:
                 self._lines.pop()
             title = title or below

@@ -31,12 +31,12 @@ lets rules that forbid such things pass.
 
 Why a text is never spread to other projects before a person has said that it may be.
 
-Quarantine keeps back what looks like an attack (`suspicion`). This is asked once more where a text
-would become a principle, speak in every project, and be read by every agent, and it answers more
-easily: it holds for whatever is dangerous when it is wrong (credentials that are moved, programs
-that are fed from a pipe, addresses that are obeyed, markup, code that breaks its reader). A false
-alarm costs one look; a rule that forbids such things passes. What a person approved for use in one
-project has to be approved for all of them as well.
+Quarantine keeps back what looks like an attack (`find_suspicion`). This is asked once more where a
+text would become a principle, speak in every project, and be read by every agent, and it answers
+more easily: it holds for whatever is dangerous when it is wrong (credentials that are moved,
+programs that are fed from a pipe, addresses that are obeyed, markup, code that breaks its reader).
+A false alarm costs one look; a rule that forbids such things passes. What a person approved for use
+in one project has to be approved for all of them as well.
 
 Whether a text is what tools and templates write into every instruction file.
 
@@ -57,7 +57,7 @@ from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from cortex_actors.errors import Refused
-from cortex_actors.text.lexicon import expression, patterns, table
+from cortex_actors.text.lexicon import expand_pattern, load_patterns, load_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -69,7 +69,7 @@ BEFORE = 60
 #: Signs of a value that are read to judge it, but for its first one; the table has it, too.
 _LONGEST = 512
 
-_TABLE = table("secrets")
+_TABLE = load_table("secrets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class Shape:
     #: secret's name and value are made of, so one under no name must not pass over them.
     value: re.Pattern[str] | None = None
 
-    def matches(self, text: str) -> Iterator[re.Match[str]]:
+    def find_matches(self, text: str) -> Iterator[re.Match[str]]:
         """Yield each match with a `value` that follows the right thing."""
         for begun in self.pattern.finditer(text):
             if self._follows(text, begun.start()):
@@ -103,7 +103,7 @@ class Shape:
 
 def _shape(kind: str, anchors: str, **given: str) -> Shape:
     """Return a shape of the table: a key, or a value that is known by the text around it."""
-    some = {name: expression(each, _TABLE["parts"]) for name, each in given.items()}
+    some = {name: expand_pattern(each, _TABLE["parts"]) for name, each in given.items()}
     pattern, words = some["pattern"], tuple(anchors.split())
     if "value" not in some and "(?P<value>" not in pattern:
         return Shape(kind, words, re.compile(f"(?P<value>{pattern})"))
@@ -248,7 +248,7 @@ def _found(text: str) -> list[tuple[int, int, str]]:
             # Inside what this shape found already there is nothing more to take out, and to look
             # again from each name in it took 2.8 s for 64 KB of names in a row.
             reached = 0
-            for match in shape.matches(text):
+            for match in shape.find_matches(text):
                 start, end = match.start("value"), _end(match)
                 if match.end("value") > reached and admits(match, text[start:end]):
                     rest = _REST.match(text, end) if end - start > _LONGEST else None
@@ -365,7 +365,7 @@ _RULES: tuple[tuple[tuple[Shape, ...], Callable[[re.Match[str], str], bool]], ..
 _ANCHORS = frozenset(anchor for shapes, _ in _RULES for one in shapes for anchor in one.anchors)
 
 
-def cleared(text: str, *, what: str, redact: bool | None = False) -> str:
+def clear_secrets(text: str, *, what: str, redact: bool | None = False) -> str:
     """Return a text that holds no secret: as it was, or masked where `redact` is set.
 
     Raises `Refused` otherwise, which names the kind and the place of each secret and never the
@@ -509,7 +509,7 @@ class Hidden:
         return f"U+{self.code:04X} {name}"
 
 
-def hidden(text: str) -> tuple[Hidden, ...]:
+def find_hidden(text: str) -> tuple[Hidden, ...]:
     """Return the code points of a text that are not seen and not needed, in its order.
 
     Linear in the text; for text without a suspicious letter the price is one pass over its
@@ -526,13 +526,13 @@ def hidden(text: str) -> tuple[Hidden, ...]:
     )
 
 
-def visible(text: str) -> str:
+def show_hidden(text: str) -> str:
     r"""Return a text with its hidden code points written out, such as `\u{200b}`.
 
     A byte that is not UTF-8 is written `\x{e9}`. The result holds nothing hidden, and can be
     stored and encoded. What is not hidden stays as it is.
     """
-    places = {each.start for each in hidden(text)}
+    places = {each.start for each in find_hidden(text)}
     if not places:
         return text
     return "".join(
@@ -540,13 +540,13 @@ def visible(text: str) -> str:
     )
 
 
-def seen(text: str) -> str:
+def drop_hidden(text: str) -> str:
     """Return a text without its hidden code points."""
-    places = {each.start for each in hidden(text)}
+    places = {each.start for each in find_hidden(text)}
     return "".join(letter for place, letter in enumerate(text) if place not in places)
 
 
-def told(found: Sequence[Hidden]) -> str:
+def describe_hidden(found: Sequence[Hidden]) -> str:
     """Return what was found as one line for a person: how many, which, and what tags spell."""
     spelled = "".join(chr(each.code - _TAGS) for each in found if each.what == TAG)
     counts = Counter(str(each) for each in found if each.what != TAG)
@@ -652,7 +652,7 @@ LOOKED_AT = 20_000
 _BEFORE = 90
 
 #: What turns an order into its opposite: "never send tokens to ...", "do not run `curl | sh`".
-_FORBIDS = patterns("attacks")["forbids"]
+_FORBIDS = load_patterns("attacks")["forbids"]
 
 
 class Sign(NamedTuple):
@@ -668,15 +668,15 @@ class Sign(NamedTuple):
 
 def _signs(name: str) -> tuple[Sign, ...]:
     """Return the signs of a table, in the order in which they are asked."""
-    parts = table(name)["parts"]
+    parts = load_table(name)["parts"]
     return tuple(
         Sign(
             each["told"],
-            re.compile("|".join(expression(some, parts) for some in each["patterns"])),
+            re.compile("|".join(expand_pattern(some, parts) for some in each["patterns"])),
             re.compile("|".join(map(re.escape, each.get("anchors", "").split()))),
             each.get("may_be_forbidden", True),
         )
-        for each in table(name)["sign"]
+        for each in load_table(name)["sign"]
     )
 
 
@@ -684,7 +684,7 @@ def _signs(name: str) -> tuple[Sign, ...]:
 SIGNS = _signs("attacks")
 
 
-def suspicion(text: str) -> str | None:
+def find_suspicion(text: str) -> str | None:
     """Return what makes a text look like an attack, as a person reads it; None for any other.
 
     Letters that only look different (full width, ligatures) count as what they look like. Cost is
@@ -724,7 +724,7 @@ _REMEMBERED = 8_192
 
 #: What forbids the words behind it, and what turns such a word into its opposite, or begins another
 #: thought.
-_WARNS, _TURNS = patterns("wary")["warns"], patterns("wary")["turns"]
+_WARNS, _TURNS = load_patterns("wary")["warns"], load_patterns("wary")["turns"]
 
 #: The first that is met is reported.
 _SIGNS = _signs("wary")
@@ -736,11 +736,11 @@ def find_caution(text: str) -> str | None:
 
     Letters that only look different count as what they look like. Cost is linear in the text.
     """
-    if hidden(text):
+    if find_hidden(text):
         return _SIGNS[0].told
     if mask_secrets(text).secrets:
         return "it holds what looks like a secret"
-    if (why := suspicion(text)) is not None:
+    if (why := find_suspicion(text)) is not None:
         return why
     return _first_sign(_SIGNS, _lines(text), is_forbidden=_is_forbidden)
 
@@ -762,8 +762,8 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=\S)")
 
 #: Sentences that say nothing of a project, in lower case and without decoration.
 _EMPTY = tuple(
-    re.compile(expression(each, table("boilerplate")["parts"]))
-    for each in table("boilerplate")["empty"]
+    re.compile(expand_pattern(each, load_table("boilerplate")["parts"]))
+    for each in load_table("boilerplate")["empty"]
 )
 
 

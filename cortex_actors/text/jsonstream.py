@@ -32,7 +32,7 @@ class PlacedRecord(NamedTuple):
     found: Any
 
 
-def collections(chunks: Iterable[str]) -> Iterator[PlacedRecord]:
+def read_collections(chunks: Iterable[str]) -> Iterator[PlacedRecord]:
     """Yield the records of a JSON object's collections, and every other key as `("key", "")`.
 
     Raises `BadInput` for what is no such object, or breaks off.

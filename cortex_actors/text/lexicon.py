@@ -1,6 +1,6 @@
 """The tables that rules judge by: words, alternatives, versions.
 
-They are data (`rules/tables/*.toml`) and a home's `rules.toml` adds to them: see `extended`.
+They are data (`rules/tables/*.toml`) and a home's `rules.toml` adds to them: see `load_extended`.
 
 A statement's words as rules compare them: without markup, in lower case, by their stems.
 
@@ -95,29 +95,29 @@ _PART = re.compile(r"\{([a-z_]+)\}")
 
 
 @cache
-def table(name: str, *, package: str = "text") -> dict[str, Any]:
+def load_table(name: str, *, package: str = "text") -> dict[str, Any]:
     """Return one of the tables of a package of the product."""
     folder = files(f"cortex_actors.{package}") / "tables"
     return tomllib.loads((folder / f"{name}.toml").read_text("utf-8"))
 
 
-def expression(written: str, parts: Mapping[str, str]) -> str:
+def expand_pattern(written: str, parts: Mapping[str, str]) -> str:
     """Return a pattern of a table: its lines as one, with the parts that `{name}` names."""
     lines = written.split("\n")
     whole = "".join(map(str.strip, lines)) if len(lines) > 1 else written
-    return _PART.sub(lambda found: expression(parts[found[1]], parts), whole)
+    return _PART.sub(lambda found: expand_pattern(parts[found[1]], parts), whole)
 
 
 @cache
-def patterns(name: str, *, package: str = "text") -> dict[str, re.Pattern[str]]:
+def load_patterns(name: str, *, package: str = "text") -> dict[str, re.Pattern[str]]:
     """Return the compiled `patterns` of a table."""
-    parts = table(name, package=package).get("parts", {})
-    found = table(name, package=package)["patterns"].items()
-    return {key: re.compile(expression(written, parts)) for key, written in found}
+    parts = load_table(name, package=package).get("parts", {})
+    found = load_table(name, package=package)["patterns"].items()
+    return {key: re.compile(expand_pattern(written, parts)) for key, written in found}
 
 
 #: Endings that inflect a word, the longest first: (ending, what replaces it).
-_ENDINGS: tuple[tuple[str, str], ...] = tuple((a, b) for a, b in table("keywords")["endings"])
+_ENDINGS: tuple[tuple[str, str], ...] = tuple((a, b) for a, b in load_table("keywords")["endings"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ class Wording:
         return tuple(word for word in self.words if word.is_word)
 
 
-def wording(text: str) -> Wording:
+def read_wording(text: str) -> Wording:
     """Return the words of a text, at most the first `MOST` characters of it."""
     return _wording(text[:MOST])
 
@@ -294,12 +294,12 @@ class Lexicon:
 
 
 @cache
-def standard() -> Lexicon:
+def load_standard() -> Lexicon:
     """Return the product's own tables."""
     return _made(_shipped())
 
 
-def extended(written: str, *, origin: str = "rules.toml") -> Lexicon:
+def load_extended(written: str, *, origin: str = "rules.toml") -> Lexicon:
     """Return the product's tables with those of a TOML text added.
 
     Lists grow, anything new is added, nothing is taken away. Raises `ConfigurationError` for a text
@@ -318,7 +318,7 @@ def extended(written: str, *, origin: str = "rules.toml") -> Lexicon:
 
 def _shipped() -> dict[str, Any]:
     """Return the tables of the wheel as one."""
-    read = [table(name, package="rules") for name in TABLES]
+    read = [load_table(name, package="rules") for name in TABLES]
     return {key: value for each in read for key, value in each.items()}
 
 
@@ -382,14 +382,14 @@ def _opposites(groups: Iterable[list[str]]) -> dict[str, frozenset[str]]:
 
 
 #: Words that say nothing of what a text is about, in lower case.
-STOP_WORDS: frozenset[str] = frozenset(table("keywords")["stop"].split())
+STOP_WORDS: frozenset[str] = frozenset(load_table("keywords")["stop"].split())
 
 #: What speaks for each category, each tag and each domain.
 CATEGORIES: Mapping[str, tuple[str, ...]]
 TAGS: Mapping[str, tuple[str, ...]]
 DOMAINS: Mapping[str, tuple[str, ...]]
 CATEGORIES, TAGS, DOMAINS = (
-    {key: tuple(words) for key, words in table("keywords")[kind].items()}
+    {key: tuple(words) for key, words in load_table("keywords")[kind].items()}
     for kind in ("categories", "tags", "domains")
 )
 

@@ -61,7 +61,7 @@ def require_room(size: int, *, path: str, what: str) -> None:
         )
 
 
-def lines(data: bytes, *, path: str) -> list[Line]:
+def split_lines(data: bytes, *, path: str) -> list[Line]:
     """Return the lines of a file; their byte ranges join to the whole file.
 
     A line ends at LF, CR LF or a bare CR, and nowhere else. Behind a final line end is one more
@@ -363,7 +363,7 @@ class ScannedLine(NamedTuple):
     step: int = 0
 
 
-def kinds(lines: Sequence[Line]) -> list[LineKind]:
+def classify_lines(lines: Sequence[Line]) -> list[LineKind]:
     """Return the kind of each line; one pass, linear in the number of bytes."""
     stretches = find_stretches(lines)
     front = measure_front_matter([line.text for line in lines])
@@ -522,7 +522,7 @@ class Heading(NamedTuple):
     text: str
 
 
-def heading(line: str) -> Heading | None:
+def parse_heading(line: str) -> Heading | None:
     """Return the heading that a line is, its text without a closing run of `#`, else None."""
     found = _ATX.match(line)
     if found is None:
@@ -533,7 +533,7 @@ def heading(line: str) -> Heading | None:
     return Heading(len(found[1]), bare.rstrip() if closed else rest)
 
 
-def underlined(line: str, underline: str) -> Heading | None:
+def parse_underlined(line: str, underline: str) -> Heading | None:
     """Return the heading that a paragraph of one line is, given the line below it, else None."""
     title = len(line) <= _TITLE and not line.rstrip().endswith((".", ":"))
     if not title or UNDERLINE.fullmatch(underline) is None:
@@ -558,9 +558,9 @@ class HeadingTrail:
     @property
     def texts(self) -> tuple[str, ...]:
         """The headings, outermost first, without those that say nothing of what is below them."""
-        return self.above(7)  # a level below that of any heading
+        return self.find_above(7)  # a level below that of any heading
 
-    def above(self, level: int) -> tuple[str, ...]:
+    def find_above(self, level: int) -> tuple[str, ...]:
         """Return the texts of the headings above a level."""
         return tuple(
             each.text

@@ -22,8 +22,8 @@ from cortex_actors.text.markdown import (
     ScannedLine,
     Scanner,
     TextPart,
-    heading,
-    underlined,
+    parse_heading,
+    parse_underlined,
 )
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ class _OutlineReader:
     def read(self, number: int, text: str, found: list[Block]) -> None:
         """Take the next line."""
         row = self._row(text)
-        title = heading(row.rest) if row.part is TextPart.TEXT and not row.goes_on else None
+        title = parse_heading(row.rest) if row.part is TextPart.TEXT and not row.goes_on else None
         if row.part in {TextPart.FENCE_END, TextPart.CODE}:
             # Take a line of code, or the one that closes it.
             if self._block is None or self._block.form is not BlockForm.CODE:
@@ -194,7 +194,7 @@ class _OutlineReader:
         block, self._block = self._block, None
         if block is None or block.form is not BlockForm.TEXT or block.depth:
             return
-        title = underlined(block.lines[0], text) if len(block.lines) == 1 else None
+        title = parse_underlined(block.lines[0], text) if len(block.lines) == 1 else None
         if all(_FIELD.match(line) for line in block.lines):
             block.lines.clear()
         elif title is not None:

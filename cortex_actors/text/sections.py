@@ -34,16 +34,16 @@ from itertools import takewhile
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias
 
-from cortex_actors.domain.project import Fragment, file_hash
+from cortex_actors.domain.project import Fragment, hash_file
 from cortex_actors.text import markdown
 from cortex_actors.text.markdown import (
     Heading,
     HeadingTrail,
     Line,
     LineKind,
-    heading,
-    lines,
-    underlined,
+    parse_heading,
+    parse_underlined,
+    split_lines,
 )
 from cortex_actors.text.statements import strip_label
 from cortex_actors.text.terms import find_matches
@@ -130,8 +130,8 @@ def split_sections(data: bytes, *, path: str) -> tuple[Section, ...]:
 
     Raises `FileTooLarge` and `NotText`, naming `path`; nothing else, whatever the bytes are.
     """
-    text = lines(data, path=path)
-    cuts = list(_cuts(text, markdown.kinds(text)))
+    text = split_lines(data, path=path)
+    cuts = list(_cuts(text, markdown.classify_lines(text)))
     ends = [cut.line for cut in cuts[1:]] + [len(text)]
     return tuple(_section(text, cut, end) for cut, end in zip(cuts, ends, strict=True))
 
@@ -175,11 +175,11 @@ class _SectionReader:
 
         An unmarked section of ours ends at the next H1 or H2 alone: those we never write inside.
         """
-        found = heading(text) if kind is LineKind.TEXT else None
+        found = parse_heading(text) if kind is LineKind.TEXT else None
         cut = None if kind is not LineKind.TEXT else self._cut(number, text, found)
         if cut is not None:
             self.around, self._said = cut, False
-        title = found or underlined(self._first, text) if self._first or found else None
+        title = found or parse_underlined(self._first, text) if self._first or found else None
         if title is not None:
             self._trail.enter(title)
         begins = (
@@ -196,7 +196,7 @@ class _SectionReader:
         if found is not None and _is_resolved(found):
             return _Cut(number, Role.RESOLVED, found.text, 1)
         if found is not None and found.level == self._split and not (ours and found.level > 2):  # noqa: PLR2004 - H2
-            above = self._trail.above(found.level)
+            above = self._trail.find_above(found.level)
             return _Cut(number, Role.TEXT, found.text, 1, above)
         if ours:
             # We never write an H1, so one that is there is human.
@@ -205,7 +205,7 @@ class _SectionReader:
         # A paragraph that does not belong to what is above it.
         begins = found is not None or (self._blank and bool(text) and not _BELONGS.match(text))
         if self._split is _Split.PARAGRAPHS and self._said and begins:
-            above = self._trail.texts if found is None else self._trail.above(found.level)
+            above = self._trail.texts if found is None else self._trail.find_above(found.level)
             return _Cut(number, Role.TEXT, above=above)
         return None
 
@@ -225,7 +225,7 @@ def _of_humans(text: Sequence[Line], kinds: Sequence[LineKind]) -> Iterable[Head
     """Yield the headings that are not in a section of ours, marked or not."""
     ours = False
     for line, kind in zip(text, kinds, strict=True):
-        found = heading(line.text) if kind is LineKind.TEXT else None
+        found = parse_heading(line.text) if kind is LineKind.TEXT else None
         if found is None:
             continue
         if found.level <= _Split.H2:
@@ -296,7 +296,7 @@ def split_fragments(data: bytes, *, path: str, project: str) -> tuple[Fragment, 
     project the file belongs to. Raises `FileTooLarge` and `NotText`, naming `path`.
     """
     found = split_sections(data, path=path)
-    digest = file_hash(data)
+    digest = hash_file(data)
     front = next((each.content for each in found if each.role is Role.FRONT_MATTER), "")
     # What is read on request alone holds for nothing but itself.
     asked = (PurePosixPath(path).name,) if markdown.is_on_request(front) else ()
@@ -330,7 +330,7 @@ def count_left_out(data: bytes, *, path: str) -> int:
     if b"<!--" not in data and b"</" not in data:
         # No mark could end anything; saves a second pass over most files.
         return 0
-    return markdown.kinds(lines(data, path=path)).count(LineKind.MANAGED)
+    return markdown.classify_lines(split_lines(data, path=path)).count(LineKind.MANAGED)
 
 
 class Parser(Protocol):

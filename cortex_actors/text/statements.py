@@ -25,15 +25,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cortex_actors.domain.project import Fragment, Statement, StatementKind
 from cortex_actors.text import outline as tables
-from cortex_actors.text.lexicon import patterns, table
-from cortex_actors.text.markdown import Heading, HeadingTrail, heading, lines
+from cortex_actors.text.lexicon import load_patterns, load_table
+from cortex_actors.text.markdown import Heading, HeadingTrail, parse_heading, split_lines
 from cortex_actors.text.outline import Block, BlockForm, TextRun, outline, split_runs, spread
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 
-_TABLE, _PATTERNS = table("statements"), patterns("statements")
+_TABLE, _PATTERNS = load_table("statements"), load_patterns("statements")
 
 #: Words that a statement has at least: one names something and says nothing of it.
 _WORDS = 2
@@ -154,7 +154,7 @@ _SHORT = re.compile(
 _LEANS = _PATTERNS["leans"]
 
 
-def sentences(text: str, *, whole: int = ITEM) -> tuple[str, ...]:
+def split_sentences(text: str, *, whole: int = ITEM) -> tuple[str, ...]:
     """Return a text's sentences in their order; one of that many bytes is left `whole`.
 
     One that leans on the sentence before it, or is a few words only, stays with it. Joined with
@@ -417,12 +417,12 @@ class Surroundings:
         self._label = ""
         self._leads: list[tuple[int, str]] = []
 
-    def head(self, found: Heading) -> None:
+    def enter_heading(self, found: Heading) -> None:
         """Come to a heading."""
         self._trail.enter(found)
         self._label, self._leads = "", []
 
-    def label(self, text: str) -> None:
+    def enter_label(self, text: str) -> None:
         """Come to a label: it holds until the next one."""
         self._label, self._leads = text, []
 
@@ -431,7 +431,7 @@ class Surroundings:
         while self._leads and self._leads[-1][0] >= depth:
             self._leads.pop()
 
-    def lead(self, depth: int, text: str) -> None:
+    def enter_lead(self, depth: int, text: str) -> None:
         """Come to a text that what is nested deeper belongs to."""
         self.leave(depth)
         self._leads.append((depth, text))
@@ -449,12 +449,12 @@ class Surroundings:
         lead = self._leads[-1][1] if self._leads else self._label
         return lead if is_introduction(lead) else ""
 
-    def worded(self, text: str) -> str:
+    def add_prohibition(self, text: str) -> str:
         """Return a list's entry with the words above it that forbid it, unless it has its own."""
         forbids = self._forbids()
         return f"{forbids}: {text}" if forbids and not _NEGATIVE.match(text) else text
 
-    def completed(self, text: str) -> str:
+    def add_order(self, text: str) -> str:
         """Return a list's entry that is no order with the words that make it an order."""
         lead = self._leads[-1][1] if self._leads else ""
         return f"{strip_label(lead)}: {text}" if _reaches(lead, _ASKS) else text
@@ -533,7 +533,7 @@ def find_statements(fragment: Fragment) -> tuple[Statement, ...]:
     The ranges are those of the file, in whole lines: two sentences of one line share it. Code that
     is no command, names, links, trees of folders and figures make no statement.
     """
-    text = lines(fragment.raw, path=fragment.source_path)
+    text = split_lines(fragment.raw, path=fragment.source_path)
     reader = _StatementReader(_surroundings(fragment, text[0].text))
     found = reader.read([block for block in outline([line.text for line in text]) if block.lines])
     return tuple(
@@ -556,7 +556,7 @@ def find_statements(fragment: Fragment) -> tuple[Statement, ...]:
 
 def _surroundings(fragment: Fragment, first: str) -> Surroundings:
     """Return what is above a fragment's first line; its heading may be that line."""
-    own = heading(first)
+    own = parse_heading(first)
     if own is not None and own.text == fragment.heading:
         return Surroundings(HeadingTrail(fragment.above, level=own.level - 1))
     trail = HeadingTrail(fragment.above, level=1)
@@ -577,7 +577,7 @@ class _StatementReader:
         for number, block in enumerate(blocks):
             following = blocks[number + 1] if number + 1 < len(blocks) else None
             if block.form is BlockForm.HEADING:
-                self._around.head(Heading(block.level, block.lines[0]))
+                self._around.enter_heading(Heading(block.level, block.lines[0]))
             elif block.form is BlockForm.CODE:
                 if told != number:
                     yield from self._commands(block, find_commands(block.lines, block.language))
@@ -598,15 +598,15 @@ class _StatementReader:
             if is_label(part.text) and (inner is not None or number + 1 < len(parts)):
                 # Take a text that only names what follows.
                 if block.depth:
-                    self._around.lead(block.depth, part.text)
+                    self._around.enter_lead(block.depth, part.text)
                 else:
-                    self._around.label(part.text)
+                    self._around.enter_label(part.text)
             elif inner is not None and is_introduction(part.text) and _belongs(inner, block):
                 yield from self._introduction(part, block, inner)
             else:
                 yield from self._say(part, block)
                 if block.form is BlockForm.ITEM:
-                    self._around.lead(block.depth, part.text)
+                    self._around.enter_lead(block.depth, part.text)
 
     def _introduction(self, part: TextRun, block: Block, inner: Block) -> Iterator[_Said]:
         """Yield what is in front of the sentence that leads in; that one, too, before code.
@@ -630,7 +630,7 @@ class _StatementReader:
             yield from (each._replace(last=last) for each in self._say(run, block))
         elif inner.form is BlockForm.CODE and _is_rule(final):
             yield from self._say(run, block)
-        self._around.lead(block.depth, lead)
+        self._around.enter_lead(block.depth, lead)
 
     def _only_command(self, block: Block | None) -> Command | None:
         """Return the command that a block is, if it is one and nothing else."""
@@ -645,7 +645,9 @@ class _StatementReader:
         above = [each.above for each in found]
         for each in found:
             alone = bool(each.above) and above.count(each.above) == 1
-            text = self._around.worded(f"{each.text} # {each.above}" if alone else each.text)
+            text = self._around.add_prohibition(
+                f"{each.text} # {each.above}" if alone else each.text
+            )
             shared = [each.above] if each.above and not alone else []
             under = (*self._around.path, *shared)
             if len(text) <= MOST:
@@ -659,7 +661,7 @@ class _StatementReader:
         if not run.text:
             return
         listed = block.form is not BlockForm.TEXT or block.depth > 0
-        pieces = sentences(run.text, whole=_WHOLE[block.form] if listed else PARAGRAPH)
+        pieces = split_sentences(run.text, whole=_WHOLE[block.form] if listed else PARAGRAPH)
         path, label = self._around.path, ""
         lines = block.lines[run.first : run.last + 1]
         spans = spread(lines, (*pieces, tail))
@@ -674,10 +676,10 @@ class _StatementReader:
 
     def _worded(self, text: str) -> str:
         """Return a list's entry with the words above it that it cannot do without."""
-        worded = self._around.worded(text)
+        worded = self._around.add_prohibition(text)
         if worded != text or find_kind(text) is not StatementKind.FACT:
             return worded
-        return self._around.completed(text)
+        return self._around.add_order(text)
 
 
 def _is_rule(text: str) -> bool:

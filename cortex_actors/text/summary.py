@@ -39,7 +39,7 @@ from typing import TYPE_CHECKING, Any, Final
 from cortex_actors.domain.hit import REMOTE, RankedHit, format_lines, list_other_places, mark_lines
 from cortex_actors.domain.memory import CrumbRecord, CrumbType, Priority
 from cortex_actors.errors import BadInput
-from cortex_actors.text.hazards import hidden, mask_secrets, told, visible
+from cortex_actors.text.hazards import describe_hidden, find_hidden, mask_secrets, show_hidden
 from cortex_actors.text.lexicon import STOP_WORDS
 from cortex_actors.text.terms import parse_iso
 
@@ -75,7 +75,7 @@ _WORD = re.compile(r"[^\W_]+(?:['\u2019][^\W_]+)*")
 _ELLIPSIS = "\u2026"
 
 
-def sentences(text: str) -> tuple[str, ...]:
+def split_sentences(text: str) -> tuple[str, ...]:
     """Return the sentences of a text in their order, without the space around them. Linear."""
     found, begin = [], 0
     for match in _END.finditer(text):
@@ -95,15 +95,15 @@ def split_words(text: str) -> tuple[str, ...]:
     return tuple(_WORD.findall(text.casefold().replace("\u2019", "'")))
 
 
-def abstract(text: str) -> str:
+def make_abstract(text: str) -> str:
     """Return the first sentence, at most 120 letters of it; a longer one ends at a word."""
-    first = next(iter(sentences(text)), "")
+    first = next(iter(split_sentences(text)), "")
     return shorten(" ".join(first.split()), ABSTRACT)
 
 
-def summary(text: str) -> str:
+def make_summary(text: str) -> str:
     """Return the two sentences that share most words with the whole, in their order."""
-    found = [" ".join(each.split()) for each in dict.fromkeys(sentences(text))]
+    found = [" ".join(each.split()) for each in dict.fromkeys(split_sentences(text))]
     telling = [(set(split_words(each)) - STOP_WORDS) for each in found]
     counts = Counter(word for some in telling for word in some)
     # The mean, so that a long sentence does not win by its length; of equals the first one counts.
@@ -377,8 +377,10 @@ def require_shown(agent: Agent) -> None:
     """
     for name in ("display_name", "symbol", "lineage", "specialization", "origin_story"):
         what, text = name.replace("_", " "), getattr(agent, name)
-        if found := hidden(text):
-            raise BadInput(f"the {what} of {agent.id} holds {told(found)}; write it without")
+        if found := find_hidden(text):
+            raise BadInput(
+                f"the {what} of {agent.id} holds {describe_hidden(found)}; write it without"
+            )
         if secrets := mask_secrets(text).secrets:
             kinds = ", ".join(sorted({each.kind for each in secrets}))
             raise BadInput(f"the {what} of {agent.id} holds a secret ({kinds}); write it without")
@@ -420,24 +422,24 @@ CHARACTERS: Final = 4
 _WIDEST: Final = 9_999
 
 
-def tokens(text: str) -> int:
+def count_tokens(text: str) -> int:
     """Return what a text costs: a quarter of its characters, rounded up, and at least 1."""
     return max(math.ceil(len(text) / CHARACTERS), 1)
 
 
-def price(hit: RankedHit) -> int:
+def compute_price(hit: RankedHit) -> int:
     """Return what a hit costs: its lines of an answer, and the text that a store found it by.
 
     That text is in no line, but programs read it.
     """
     metadata = hit.extra.get("metadata")
     via = metadata.get("matched_via") if isinstance(metadata, Mapping) else None
-    return tokens(f"{_entry(_WIDEST, hit)}\n") + sum(map(tokens, _texts(via)))
+    return count_tokens(f"{_entry(_WIDEST, hit)}\n") + sum(map(count_tokens, _texts(via)))
 
 
-def absent_price(absent: Iterable[tuple[str, str]]) -> int:
+def compute_absent_price(absent: Iterable[tuple[str, str]]) -> int:
     """Return what the line costs that names the stores without an answer; 0 where there is none."""
-    return sum(tokens(f"{line}\n") for line in _absent(absent))
+    return sum(count_tokens(f"{line}\n") for line in _absent(absent))
 
 
 def format_recalled(
@@ -456,7 +458,7 @@ def format_recalled(
     more = [_entry(place, hit) for place, hit in enumerate(beside, start=len(entries) + 1)]
     found = "\n".join([*(entries or [NOTHING]), *([BESIDE, *more] if more else [])])
     some = ("\n".join([found, *_absent(absent)]), found, "")
-    return next(each for each in some if budget is None or tokens(f"{each}\n") <= budget)
+    return next(each for each in some if budget is None or count_tokens(f"{each}\n") <= budget)
 
 
 def _entry(number: int, hit: RankedHit) -> str:
@@ -465,7 +467,7 @@ def _entry(number: int, hit: RankedHit) -> str:
     section = ours.get("section")
     source = ours.get("document", ours.get("source")) if "ordinal" in ours else None
     place = f"{hit.path}:{format_lines(hit.line_start, hit.line_end)}" if hit.path else source
-    said = str(hit.extra.get("abstract") or "") or hit.heading or abstract(hit.text)
+    said = str(hit.extra.get("abstract") or "") or hit.heading or make_abstract(hit.text)
     # What is under no heading is in its section, and not said twice.
     said = " ".join((section["heading"] if section else said).split())
     facts = [f'"{said}"' if said else "", hit.project, place]
@@ -479,7 +481,7 @@ def _entry(number: int, hit: RankedHit) -> str:
         lines = [] if is_said else summary.splitlines()
     lines = [f"{_INDENT}{each}" for each in (*lines, *list_other_places(ours))]
     first = " ".join(" ".join(filter(None, [head, *facts])).splitlines())
-    return "\n".join(map(visible, [first, *lines]))
+    return "\n".join(map(show_hidden, [first, *lines]))
 
 
 def _texts(via: object) -> list[str]:
@@ -502,7 +504,7 @@ def _absent(stores: Iterable[tuple[str, str]]) -> list[str]:
 
 def _line(text: str) -> str:
     """Return a text as a piece of one line."""
-    return visible(" ".join(text.split())[:_REASON])
+    return show_hidden(" ".join(text.split())[:_REASON])
 
 
 def _origin(hit: RankedHit) -> str:

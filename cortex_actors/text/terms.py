@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from cortex_actors.domain.agent import shown
+from cortex_actors.domain.agent import format_given
 from cortex_actors.errors import BadInput
-from cortex_actors.text.hazards import hidden
+from cortex_actors.text.hazards import find_hidden
 from cortex_actors.text.lexicon import STOP_WORDS, stem
 
 if TYPE_CHECKING:
@@ -183,14 +183,14 @@ def read_words(given: object, *, name: str) -> tuple[str, ...]:
     some = read_list(given, name=name)
     for each in some:
         if not isinstance(each, str):
-            raise BadInput(f"{name} must be words, and {shown(each)} is none")
+            raise BadInput(f"{name} must be words, and {format_given(each)} is none")
     return tuple(dict.fromkeys(map(str, some)))
 
 
 def read_list(given: object, *, name: str) -> Sequence[object]:
     """Return a list; raises `BadInput` for anything else."""
     if isinstance(given, str) or not isinstance(given, list | tuple):
-        raise BadInput(f"{name} must be a list of words, not {shown(given)}")
+        raise BadInput(f"{name} must be a list of words, not {format_given(given)}")
     return given
 
 
@@ -198,11 +198,13 @@ def _tag(given: str, name: str) -> str:
     """Return one tag in its form."""
     found = " ".join(unicodedata.normalize("NFC", given).lower().split())
     is_unseen = any(unicodedata.category(letter) in _HIDDEN for letter in found)
-    if not found or is_unseen or hidden(found):
-        raise BadInput(f"{shown(given)} cannot be one of {name}: it holds nothing that can be read")
+    if not found or is_unseen or find_hidden(found):
+        raise BadInput(
+            f"{format_given(given)} cannot be one of {name}: it holds nothing that can be read"
+        )
     if len(found) > LONGEST:
         raise BadInput(
-            f"{shown(given)} is too long for one of {name}: {LONGEST} characters at most"
+            f"{format_given(given)} is too long for one of {name}: {LONGEST} characters at most"
         )
     return found
 
@@ -245,9 +247,9 @@ def parse_moment(value: object, now: int, *, name: str) -> int:
     """
     found = value if isinstance(value, int) else _text(str(value).strip(), now)
     if found is None or isinstance(value, bool) or not isinstance(value, int | str):
-        raise BadInput(f"{name} {shown(value)} is no moment: {_FORMS}")
+        raise BadInput(f"{name} {format_given(value)} is no moment: {_FORMS}")
     if not 0 <= found <= LATEST:
-        raise BadInput(f"{name} {shown(value)} lies before 1970 or after 9999: {_FORMS}")
+        raise BadInput(f"{name} {format_given(value)} lies before 1970 or after 9999: {_FORMS}")
     return found
 
 
@@ -290,4 +292,4 @@ def parse_word(kind: type[E], given: object, *, name: str) -> E:
     for each in kind:
         if isinstance(given, str) and given.strip().lower() == each.lower():
             return each
-    raise BadInput(f"there is no {name} {shown(given)}; there are {', '.join(kind)}")
+    raise BadInput(f"there is no {name} {format_given(given)}; there are {', '.join(kind)}")

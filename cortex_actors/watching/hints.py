@@ -100,7 +100,7 @@ class Hints:
         self._ears.pop(project_id, None)
         self.news.set()
 
-    def mode(self, project_id: str) -> WatchMode | None:
+    def find_mode(self, project_id: str) -> WatchMode | None:
         """Return how a project is watched; None for one that is not watched."""
         ear = self._ears.get(project_id)
         if ear is None:
@@ -109,13 +109,13 @@ class Hints:
             return WatchMode.POLL
         return WatchMode.DEGRADED if self._resting else WatchMode.EVENTS
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return how each project is watched, the least of it, and what is wrong, a sentence each.
 
         Any thread may ask. That events fail is no reason before they do so again and again: once
         may be one odd name, and costs a few seconds.
         """
-        modes = {each: self.mode(each) for each in list(self._ears)}
+        modes = {each: self.find_mode(each) for each in list(self._ears)}
         least = next((m for m in (WatchMode.DEGRADED, WatchMode.POLL) if m in modes.values()), None)
         reasons = []
         if self._resting and self._pause > 2 * FIRST_PAUSE:
@@ -130,14 +130,14 @@ class Hints:
             self._task.cancel()
         self._threads.close()
 
-    def wanted(self) -> frozenset[str]:
+    def list_wanted(self) -> frozenset[str]:
         """Return the folders that have listeners. Any thread may ask."""
         return frozenset().union(*(ear.folders for ear in list(self._ears.values())))
 
     async def _attend(self) -> None:
         """Listen as long as anybody does, whatever goes wrong."""
         try:
-            while self.wanted():
+            while self.list_wanted():
                 try:
                     await self._follow()
                 except Exception as error:  # noqa: BLE001 - whatever watchfiles' Rust side raises
@@ -163,7 +163,7 @@ class Hints:
         now: _Round | None = None
         coming: _Round | None = None
         try:
-            while wanted := self.wanted():
+            while wanted := self.list_wanted():
                 self.news.clear()
                 if coming is not None and coming.is_open:
                     # The next round has begun to listen; who has new folders looks once more.
@@ -239,7 +239,7 @@ class _Round:
     def run(self, debounce_ms: int) -> None:
         """Listen until stopped (on a thread); raises whatever watchfiles does."""
         self._ending.wait(GATHER)
-        self.wanted = self._hints.wanted()
+        self.wanted = self._hints.list_wanted()
         # One folder that is not there would be the end of the round.
         self.folders = frozenset(each for each in self.wanted if os.path.isdir(each))  # noqa: PTH112 - as above
         for changes in watch(

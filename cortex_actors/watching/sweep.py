@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.event import is_text
-from cortex_actors.domain.project import OWN_FILES, OWN_RULES, file_hash, is_own_file
+from cortex_actors.domain.project import OWN_FILES, OWN_RULES, hash_file, is_own_file
 from cortex_actors.files.ignores import Ignores
 from cortex_actors.home import read_regular
 from cortex_actors.storage.projects import FileState
@@ -89,7 +89,7 @@ def find_own_files(home: str) -> list[str]:
     return [each for each in places if os.path.lexists(each)]
 
 
-def inner_roots(root: str, followed: Iterable[Project]) -> frozenset[str]:
+def find_inner_roots(root: str, followed: Iterable[Project]) -> frozenset[str]:
     """Return the roots of projects that lie below a root: each has a watcher of its own."""
     return frozenset(e.root for e in followed if lies_in(e.root, (root,)) and not e.is_own)
 
@@ -99,17 +99,17 @@ def lies_in(path: str, folders: Iterable[str]) -> bool:
     return any(path != each and path.startswith(each.rstrip(os.sep) + os.sep) for each in folders)
 
 
-def differences(before: Mapping[str, FileState], now: Mapping[str, FileState]) -> list[str]:
+def find_differences(before: Mapping[str, FileState], now: Mapping[str, FileState]) -> list[str]:
     """Return the paths that are new, gone or look different, in order."""
     changed = [
         path
         for path, state in now.items()
-        if path not in before or not before[path].same_stat(state)
+        if path not in before or not before[path].has_same_stat(state)
     ]
     return sorted({*changed, *(before.keys() - now.keys())})
 
 
-def hash_of(path: str, most: int) -> str:
+def hash_path(path: str, most: int) -> str:
     """Return the hash of a file as it is now; "" for what cannot be read, is no file or too large.
 
     Blocks; raises nothing.
@@ -118,7 +118,7 @@ def hash_of(path: str, most: int) -> str:
         data = read_regular(path, most=most)
     except OSError:
         data = None
-    return "" if data is None or len(data) > most else file_hash(data)
+    return "" if data is None or len(data) > most else hash_file(data)
 
 
 def _is_there(root: str) -> bool:
@@ -166,4 +166,4 @@ def _state(path: str, project_id: str) -> FileState | None:
             found = os.lstat(path)
         except OSError:
             return None
-    return FileState.of(path, project_id, found=found)
+    return FileState.from_stat(path, project_id, found=found)

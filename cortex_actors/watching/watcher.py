@@ -36,7 +36,14 @@ from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
 from cortex_actors.storage import events, projects
 from cortex_actors.topics import FILE_CHANGED
-from cortex_actors.watching.sweep import Swept, differences, hash_of, inner_roots, lies_in, sweep
+from cortex_actors.watching.sweep import (
+    Swept,
+    find_differences,
+    find_inner_roots,
+    hash_path,
+    lies_in,
+    sweep,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -68,30 +75,32 @@ class Doubts:
         """Begin with nothing hashed."""
         self._sure: dict[str, FileState] = {}
 
-    def differing(
+    def find_changed(
         self, known: Mapping[str, FileState], there: Mapping[str, FileState], now: int
     ) -> list[str]:
         """Return the paths that look as they did when they were read, and say something else.
 
         `now` is in UTC microseconds. Blocks: run it on a thread. Raises nothing: what cannot be
-        read is not in doubt. They are returned again until `settled` is called.
+        read is not in doubt. They are returned again until `note_settled` is called.
         """
         self._sure = {path: sure for path, sure in self._sure.items() if path in known}
         due = [each for each in known.values() if self._is_due(each, there.get(each.path), now)]
-        differing = [each.path for each in due if hash_of(each.path, MOST) not in ("", each.sha256)]
-        self.settled((each.path for each in due if each.path not in set(differing)), known)
+        differing = [
+            each.path for each in due if hash_path(each.path, MOST) not in ("", each.sha256)
+        ]
+        self.note_settled((each.path for each in due if each.path not in set(differing)), known)
         return differing
 
-    def settled(self, paths: Iterable[str], known: Mapping[str, FileState]) -> None:
+    def note_settled(self, paths: Iterable[str], known: Mapping[str, FileState]) -> None:
         """Ask no more about what was read of some paths; another reading is asked about again."""
         self._sure.update({path: known[path] for path in paths if path in known})
 
     def _is_due(self, state: FileState, there: FileState | None, now: int) -> bool:
         """Tell whether a reading was never hashed again, and no change can hide any more."""
-        if there is None or not state.sha256 or state.error or not state.same_stat(there):
+        if there is None or not state.sha256 or state.error or not state.has_same_stat(there):
             return False
         sure = self._sure.get(state.path)
-        if sure is not None and sure.same_stat(state) and sure.sha256 == state.sha256:
+        if sure is not None and sure.has_same_stat(state) and sure.sha256 == state.sha256:
             return False
         # A time that lies ahead is of another clock, and tells nothing.
         return abs(now * 1_000 - max(state.mtime_ns, state.ctime_ns)) >= UNSURE_NS
@@ -118,7 +127,7 @@ class _Note:
         """Tell whether the path still looks as it did."""
         if self.state is None or state is None:
             return self.state is state
-        return self.state.same_stat(state)
+        return self.state.has_same_stat(state)
 
 
 class Pending:
@@ -134,7 +143,7 @@ class Pending:
         self, known: Mapping[str, FileState], there: Mapping[str, FileState], now: float
     ) -> list[str]:
         """Return the paths to speak of: what the ledger does not know and was not said."""
-        different = differences(known, there)
+        different = find_differences(known, there)
         self._missed = {p: self._missed.get(p, now) for p in different if p not in there}
         self._notes = {
             path: note
@@ -148,7 +157,7 @@ class Pending:
         """Whether something differs from what the ledger knows."""
         return bool(self._notes or self._missed)
 
-    def repeated(self, paths: Iterable[str]) -> frozenset[str]:
+    def find_repeated(self, paths: Iterable[str]) -> frozenset[str]:
         """Return those of some paths that were spoken of before, as they look now."""
         return frozenset(path for path in paths if path in self._notes)
 
@@ -318,12 +327,12 @@ class Watcher(AsyncioActor):
             if state.project_id == self._project.id or path not in swept.files
         }
         now = self._parts.clock.now()
-        doubtful = await self._parts.threads.run(self._doubts.differing, ours, swept.files, now)
+        doubtful = await self._parts.threads.run(self._doubts.find_changed, ours, swept.files, now)
         due = self._pending.choose(ours, swept.files, self._at)
         waiting = await self._waiting(due)
         await self._say([*(path for path in due if path not in waiting), *doubtful])
         self._pending.note(due, swept.files, self._at)
-        self._doubts.settled(doubtful, ours)
+        self._doubts.note_settled(doubtful, ours)
         stirs = polled or doubtful or self._pending.waits
         self._calm = 1 if stirs else min(2 * self._calm, RARELY)
         self._is_first = False
@@ -345,10 +354,10 @@ class Watcher(AsyncioActor):
         Only of what was said before as it is now, by this life or, at its first look, by another:
         what has changed since may be in the reader's hand, and already read.
         """
-        asked = frozenset(due) if self._is_first else self._pending.repeated(due)
+        asked = frozenset(due) if self._is_first else self._pending.find_repeated(due)
         if not asked:
             return frozenset()
-        return await self._parts.records.read(lambda c: events.waiting_keys(c, READER, asked))
+        return await self._parts.records.read(lambda c: events.list_waiting_keys(c, READER, asked))
 
     def _known(self, connection: Connection) -> tuple[dict[str, FileState], frozenset[str]]:
         """Return what the ledger has about our files, and the roots below ours (a query).
@@ -357,9 +366,9 @@ class Watcher(AsyncioActor):
         still has it from a time when it was ours; and what lies in ours is our business, even
         while the ledger has it from a time when it was another's.
         """
-        apart = inner_roots(self._project.root, projects.followed(connection))
+        apart = find_inner_roots(self._project.root, projects.list_followed(connection))
         if self._project.is_own:
-            return projects.files(connection, self._project.id), apart
+            return projects.load_files(connection, self._project.id), apart
         states = projects.load_files_in(connection, self._project.root)
         ours = {path: state for path, state in states.items() if not lies_in(path, apart)}
         return ours, apart

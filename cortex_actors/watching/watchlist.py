@@ -19,7 +19,7 @@ from cortex_actors.domain.event import Event, FileChanged, Payload, ScanRequeste
 from cortex_actors.errors import CortexError
 from cortex_actors.storage import projects
 from cortex_actors.topics import FILE_CHANGED, PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
-from cortex_actors.watching.sweep import Swept, inner_roots, sweep
+from cortex_actors.watching.sweep import Swept, find_inner_roots, sweep
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Mapping
@@ -50,7 +50,7 @@ class WatcherStarter(Protocol):
         Raises `ActorAway` when it cannot be ended now.
         """
 
-    def watched(self) -> frozenset[str]:
+    def list_watched(self) -> frozenset[str]:
         """Return the ids of the projects that have a watcher."""
 
 
@@ -94,11 +94,11 @@ class Watchlist(Consumer):
 
     async def on_scan(self, event: Event[ScanRequested]) -> Outcome:
         """Say every instruction file of a project, or of all, whatever it looks like."""
-        followed = await self._records.read(projects.followed)
+        followed = await self._records.read(projects.list_followed)
         wanted, at = event.payload.project_id, self.desk.clock.now()
         found = {
             project.id: await self._threads.run(
-                self._sweep, project, inner_roots(project.root, followed)
+                self._sweep, project, find_inner_roots(project.root, followed)
             )
             for project in followed
             if wanted in (None, project.id)
@@ -136,11 +136,11 @@ class Watchlist(Consumer):
         One at a time: two that look at the same moment would both start what is missing.
         """
         async with self._one_at_a_time:
-            followed = {each.id: each for each in await self._records.read(projects.followed)}
+            followed = {each.id: each for each in await self._records.read(projects.list_followed)}
             agreed = True
-            for project_id in sorted(self._watchers.watched() - followed.keys()):
+            for project_id in sorted(self._watchers.list_watched() - followed.keys()):
                 agreed &= await self._done(self._watchers.end_watcher(project_id), project_id)
-            for project_id in sorted(followed.keys() - self._watchers.watched()):
+            for project_id in sorted(followed.keys() - self._watchers.list_watched()):
                 project = followed[project_id]
                 agreed &= await self._done(self._watchers.start_watcher(project), project.name)
             return agreed

@@ -12,7 +12,7 @@ from cortex_actors import sections, topics
 from cortex_actors.bus.commits import Delivery, Failure, Outcome, Rest, refuse_other
 from cortex_actors.bus.consumer import find_project_id
 from cortex_actors.clock import SECOND, SystemClock
-from cortex_actors.domain.event import Payload, dump_payload, merged
+from cortex_actors.domain.event import Payload, dump_payload, merge_payloads
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -50,7 +50,7 @@ class MemoryJournal:
         self._keys[key] = self._store(event)
         return self._keys[key]
 
-    async def next(
+    async def find_next(
         self, consumer: str, in_hand: Collection[Delivery] = ()
     ) -> Delivery | Rest | None:
         """Return what the consumer should handle now, a rest, or None when nothing waits."""
@@ -116,7 +116,7 @@ class MemoryJournal:
             project = find_project_id(first.payload)
             alike = list(takewhile(lambda e: find_project_id(e.payload) == project, alike))
         group = alike or [first]
-        event = replace(group[-1], payload=merged([each.payload for each in group]))
+        event = replace(group[-1], payload=merge_payloads([each.payload for each in group]))
         seqs = tuple(each.seq or 0 for each in group)
         attempts = max(self._attempts.get((consumer, seq), 0) for seq in seqs)
         return Delivery(consumer, event, seqs, key, attempts)

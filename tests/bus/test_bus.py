@@ -62,10 +62,10 @@ class TestPublish:
         """What an outcome says is heard although its handler was ended during the commit."""
         heard = asyncio.Event()
         await change(bus)
-        delivery = await journal.next("accumulator")
+        delivery = await journal.find_next("accumulator")
         assert isinstance(delivery, Delivery)
         bus.subscribe(topics.PROJECT_ADDED, lambda _event: heard.set())
-        said = bus.event(topics.PROJECT_ADDED, CHANGE, source="test")
+        said = bus.make_event(topics.PROJECT_ADDED, CHANGE, source="test")
         journal.gate.clear()
         journal.asked.clear()
         task = asyncio.create_task(bus.settle(delivery, Outcome(say=[said])))

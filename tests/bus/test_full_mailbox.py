@@ -25,7 +25,7 @@ class TestFullMailbox:
         play, script = Stage(), Script()
         ref = await play.alone("accumulator", script, Narrow)
         await eventually(lambda: 1 == play.clock.sleepers)
-        event = play.bus.event(topics.FILE_CHANGED, FileChanged("prj_1", "/a"), source="test")
+        event = play.bus.make_event(topics.FILE_CHANGED, FileChanged("prj_1", "/a"), source="test")
         (stored,) = await play.journal.append([event])
         ref.tell("something else")
         play.bus.announce(stored)

@@ -47,11 +47,11 @@ class Slow(MemoryJournal):
         self.gate.set()
         self.held = False
 
-    async def next(
+    async def find_next(
         self, consumer: str, in_hand: Collection[Delivery] = ()
     ) -> Delivery | Rest | None:
         """Look now, and answer when the gate is open."""
-        found = await super().next(consumer, in_hand)
+        found = await super().find_next(consumer, in_hand)
         self.held = isinstance(found, Delivery) and not self.gate.is_set()
         await self.gate.wait()
         return found
@@ -65,7 +65,7 @@ def gated(*names: str, **more: Any) -> Script:
 async def idle(play: Stage) -> None:
     """Return when the consumer has done what it could."""
     for _ in range(20):
-        await play.journal.next("nobody")
+        await play.journal.find_next("nobody")
         await asyncio.wait([asyncio.get_running_loop().create_task(_turn())])
 
 
@@ -217,7 +217,7 @@ class TestGivenBack:
         script = gated("/a")
         async with stage(script) as play:
             (first,) = await play.change("/a")
-            early = await play.journal.next("accumulator")
+            early = await play.journal.find_next("accumulator")
             await eventually(lambda: ["/a"] == script.inside)
             assert isinstance(early, Delivery)
             assert (first.seq,) == early.seqs

@@ -26,13 +26,13 @@ class Moody(MemoryJournal):
         self.next_errors: list[Exception] = []
         self.fail_errors: list[Exception] = []
 
-    async def next(
+    async def find_next(
         self, consumer: str, in_hand: Collection[Delivery] = ()
     ) -> Delivery | Rest | None:
         """Raise, or say what is next."""
         if self.next_errors:
             raise self.next_errors.pop(0)
-        return await super().next(consumer, in_hand)
+        return await super().find_next(consumer, in_hand)
 
     async def fail(self, delivery: Delivery, failure: Failure) -> None:
         """Raise, or record a crash."""
@@ -88,7 +88,7 @@ class TestLedgerAway:
         play, script = Stage(), Script()
         await play.alone("accumulator", script)
         await eventually(lambda: 1 == play.clock.sleepers)
-        event = play.bus.event(topics.SCAN_REQUESTED, ScanRequested(), source="test")
+        event = play.bus.make_event(topics.SCAN_REQUESTED, ScanRequested(), source="test")
         await play.journal.append([event])
         play.clock.advance(IDLE)
         await eventually(lambda: 1 == len(script.effects))

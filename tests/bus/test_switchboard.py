@@ -44,7 +44,7 @@ class TestPatterns:
         """A pattern covers the topics it matches from end to end, where `*` is any run."""
         subscription = board.connect(pattern, print)
 
-        assert hears == (subscription in board.hearers(topics.FILE_CHANGED))
+        assert hears == (subscription in board.find_receivers(topics.FILE_CHANGED))
 
     @pytest.mark.parametrize(
         "pattern", ["", "file", "FILE:*", "file:[a-z]*", "file:?", "a:b:c", "file:changed ", "**x"]
@@ -71,7 +71,7 @@ class TestNames:
         """Asking who hears a name that was never admitted keeps nothing of it."""
         subscription = board.connect("custom:*", print)
         for number in range(5):
-            assert (subscription,) == board.hearers(f"custom:t-{number}")
+            assert (subscription,) == board.find_receivers(f"custom:t-{number}")
 
         assert not board._signals
 
@@ -79,10 +79,10 @@ class TestNames:
         """A cancelled subscription leaves nothing behind."""
         for _ in range(3):
             subscription = board.connect("*", print)
-            board.hearers(topics.FILE_CHANGED)
+            board.find_receivers(topics.FILE_CHANGED)
             subscription.cancel()
 
-        assert () == board.hearers(topics.FILE_CHANGED)
+        assert () == board.find_receivers(topics.FILE_CHANGED)
         assert not board._covers
         assert not any(signal.receivers for signal in board._signals.values())
 

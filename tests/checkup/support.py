@@ -77,7 +77,7 @@ class Case:
 
     async def visit(self, *, repair: bool = False) -> dict[str, Any]:
         """Call the doctor, without a daemon and with the index's child."""
-        return await doctor.visit(self.home, self.clock, repair=repair, thorough=False)
+        return await doctor.examine_offline(self.home, self.clock, repair=repair, thorough=False)
 
 
 def noticed(found: dict[str, Any], check: str) -> list[str]:
@@ -98,7 +98,9 @@ def learn(folder: Path) -> Path:
         async with grown(folder / "home") as tree:
             await follow(tree, *roots)
         # A text that was replaced while it was embedded may leave a vector without use.
-        await doctor.visit(Home(folder / "home"), SystemClock(), repair=True, thorough=False)
+        await doctor.examine_offline(
+            Home(folder / "home"), SystemClock(), repair=True, thorough=False
+        )
 
     # On a thread of its own: the tests' loop is not to be disturbed.
     with ThreadPoolExecutor(1) as pool:

@@ -51,7 +51,7 @@ def test_none(case: Case) -> None:
 
 def test_right(case: Case, mine: Path) -> None:
     """Entries of this program for this home are well, a project's among them."""
-    wiring = Wiring.of("CLAUDE", case.home)
+    wiring = Wiring.from_home("CLAUDE", case.home)
     wire(mine, wiring)
     wire(case.projects / "atlas-api", wiring, "cursor")
     (found,) = seen(case)

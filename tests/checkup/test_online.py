@@ -27,7 +27,7 @@ async def tree(case: Case) -> AsyncIterator[Tree]:
     """Give a running tree on a home that has learned something."""
     async with grown(case.home.root) as found:
         await settled(found)
-        await eventually(lambda: 2 == len(found.watchers.watched()))
+        await eventually(lambda: 2 == len(found.watchers.list_watched()))
         await eventually(lambda: ready(found))
         yield found
 
@@ -60,7 +60,7 @@ class TestOnline:
         # Else a file of the last minute is one that a watcher is about to say.
         monkeypatch.setattr(checks, "GRACE", -1e9)
         # And a watcher would find out by itself that bytes differ.
-        monkeypatch.setattr(Doubts, "differing", lambda *_: [])
+        monkeypatch.setattr(Doubts, "find_changed", lambda *_: [])
         assert set() == wrong(await tree.cortex.doctor())
         await broken(
             tree,

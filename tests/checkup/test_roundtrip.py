@@ -197,19 +197,19 @@ class TestFailed:
 class TestTold:
     def test_nothing_yet(self, trial: RoundTrip) -> None:
         """Before the first trial there is nothing to tell, and no reason to be worried."""
-        assert (None, []) == (trial.told(), trial.reasons())
-        assert Severity.NOTE is trial.diagnosed().severity
+        assert (None, []) == (trial.as_status(), trial.list_reasons())
+        assert Severity.NOTE is trial.as_diagnosis().severity
 
     async def test_age(self, desk: Staged, trial: RoundTrip, clock: ManualClock) -> None:
         """The last trial is told with its age, never below 0."""
         await trial(desk)
         clock.advance(90)
-        told = trial.told()
+        told = trial.as_status()
 
         assert told is not None
         assert ("ok", 90.0) == (told["state"], told["age_s"])
         assert "steps" not in told
-        assert "90 s ago" in trial.diagnosed().found
+        assert "90 s ago" in trial.as_diagnosis().found
 
     @pytest.mark.parametrize(
         ("lists", "severity"), [(LISTS[2:], Severity.WARNING), ((), Severity.ERROR)]
@@ -220,13 +220,13 @@ class TestTold:
         """A trial that did not go well is a reason, and a diagnosis, until the next one."""
         desk.lists = list(lists)
         await trial(desk)
-        reasons, found = trial.reasons(), trial.diagnosed()
+        reasons, found = trial.list_reasons(), trial.as_diagnosis()
         desk.lists = list(LISTS)
         await trial(desk)
 
         assert reasons[0].startswith("round trip: recall: ")
         assert severity is found.severity
-        assert [] == trial.reasons()
+        assert [] == trial.list_reasons()
 
 
 class TestOneAtATime:

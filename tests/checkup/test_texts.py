@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.insight import hash_section, hash_statement, insight_id
-from cortex_actors.domain.principle import principle_id
+from cortex_actors.domain.insight import hash_section, hash_statement, make_insight_id
+from cortex_actors.domain.principle import make_principle_id
 
 if TYPE_CHECKING:
     from tests.checkup.support import Case
@@ -26,7 +26,7 @@ def digest(text: str) -> bytes:
 #: Rows beside those that a home has learned, as they are stored: table -> columns.
 ROWS: dict[str, dict[str, object]] = {
     "insights": {
-        "id": insight_id(SECTION),
+        "id": make_insight_id(SECTION),
         "content": SAID,
         "content_hash": SECTION,
         "heading": "Top",
@@ -39,7 +39,7 @@ ROWS: dict[str, dict[str, object]] = {
         "text_hash": digest(f"Top\n{SAID}"),
     },
     "principles": {
-        "id": principle_id(OWN),
+        "id": make_principle_id(OWN),
         "content": SAID,
         "content_hash": OWN,
         "category": "learning",

@@ -48,8 +48,8 @@ def show(found: dict[str, Any], given: dict[str, Any]) -> None:
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch, tmp_home: Path) -> list[tuple[str, dict[str, Any]]]:
     """Add the row to the table, and give what the daemon is asked."""
-    rows = {**command_line.table(), "memory apart": SPLIT}
-    monkeypatch.setattr(command_line, "table", lambda: rows)
+    rows = {**command_line.load_table(), "memory apart": SPLIT}
+    monkeypatch.setattr(command_line, "load_table", lambda: rows)
     monkeypatch.setattr(command_line, "load", lambda _: show)
     monkeypatch.setenv("CORTEX_HOME", str(tmp_home))
     names = [{"name": "atlas-api"}, {"name": "beacon"}]
@@ -122,7 +122,7 @@ class TestLoads:
 
     def test_targets_exist(self) -> None:
         """Every row names a function that there is."""
-        rows = [row for row in command_line.table().values() if "run" in row]
+        rows = [row for row in command_line.load_table().values() if "run" in row]
         hows = ("call", "show", "offline")
         calls = [row["run"][how] for row in rows for how in hows if how in row["run"]]
         reads = [each["read"] for row in rows for each in row["params"] if "read" in each]
@@ -134,7 +134,7 @@ class TestLoads:
         """What a parameter is completed with is something that the daemon lists."""
         named = {
             each["complete"]
-            for row in command_line.table().values()
+            for row in command_line.load_table().values()
             for each in row.get("params", ())
             if "complete" in each
         }

@@ -120,7 +120,9 @@ class TestHome:
         """Every command that has others below it is known as one: a home in front reaches them."""
         from cortex_actors.cli import command_line  # noqa: PLC0415 - looks at what is loaded, too
 
-        found = {path for path, row in command_line.table().items() if "commands" in row and path}
+        found = {
+            path for path, row in command_line.load_table().items() if "commands" in row and path
+        }
         moved = {o.rpartition(" ")[0] or o for o, new in MOVED.items() if " " in o or new in found}
 
         assert found | moved == entry.GROUPS
@@ -410,7 +412,9 @@ class TestOlderDaemon:
         monkeypatch.setattr(
             "cortex_actors.process.lock.read", lambda home: lock.LockInfo(version="0.0.9")
         )
-        monkeypatch.setattr("cortex_actors.process.lock.state", lambda home: lock.HomeState.RUNNING)
+        monkeypatch.setattr(
+            "cortex_actors.process.lock.read_state", lambda home: lock.HomeState.RUNNING
+        )
 
         def launch(where: Home, *, timeout: float) -> tuple[Any, float]:
             done.append("launch")

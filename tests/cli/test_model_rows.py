@@ -14,7 +14,7 @@ from cortex_actors.home import Home
 from cortex_actors.storage import embeddings, models
 from cortex_actors.storage.ledger import connection
 from cortex_actors.storage.ledger.connection import migrate
-from cortex_actors.storage.models import ChosenModel, chosen
+from cortex_actors.storage.models import ChosenModel, read_chosen
 from tests.embedding.compiling import put
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ class TestDown:
         code, found = shown(capsys, "cancel")
 
         assert (0, HUGE.model_id) == (code, found["cancelled"]["model_id"])
-        assert (SMALL, None) == tuple(chosen(home.ledger, state=each) for each in STATES)
+        assert (SMALL, None) == tuple(read_chosen(home.ledger, state=each) for each in STATES)
         assert 66 == shown(capsys, "cancel")[0]
 
 

@@ -23,7 +23,7 @@ MOST = 24
 @pytest.fixture
 def built() -> Any:
     """Give the command line."""
-    return command_line.front()
+    return command_line.load_front()
 
 
 @pytest.fixture(autouse=True)

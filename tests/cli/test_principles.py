@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.api.pipeline.insights import BLOCKS
 from cortex_actors.cli import entry, fast
-from cortex_actors.cli.pipeline.principles import check_line, format_gap
+from cortex_actors.cli.pipeline.principles import format_check, format_gap
 from cortex_actors.domain.insight import PrincipleSort
 from cortex_actors.rules.promotion import Need
 from tests.cli.answering import for_programs
@@ -265,9 +265,9 @@ class TestChecks:
         bad: dict[str, Any] = {"need": "not_wary", "gap": None, "met": False}
         bad |= {"actual": "it moves credentials", "required": "no"}
 
-        assert "--  it moves credentials" == check_line(bad)
+        assert "--  it moves credentials" == format_check(bad)
         assert "it moves credentials" == format_gap(bad)
-        assert "ok  no" == check_line({**bad, "actual": "no", "met": True})
+        assert "ok  no" == format_check({**bad, "actual": "no", "met": True})
 
     def test_every_need(self) -> None:
         """Whatever promotion asks for can be what holds it up, once."""

@@ -45,7 +45,7 @@ def home(tmp_home: Path, empty: Path, monkeypatch: pytest.MonkeyPatch) -> Home:
     shutil.copy(empty, home.ledger)
     engine = connection.open_writing(home.ledger)
     with engine.begin() as opened:
-        projects.add(opened, Project.at(str((tmp_home / "atlas").resolve()), 0))
+        projects.add(opened, Project.from_root(str((tmp_home / "atlas").resolve()), 0))
     engine.dispose()
     return home
 
@@ -104,7 +104,7 @@ class TestStored:
         entry.main(["publish", "custom:x"])
 
         assert before == home.lock.read_bytes()
-        assert lock.HomeState.STOPPED == lock.state(home)
+        assert lock.HomeState.STOPPED == lock.read_state(home)
 
 
 class TestRefused:

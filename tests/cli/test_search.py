@@ -245,7 +245,7 @@ class TestColour:
         if plain:
             monkeypatch.setenv("NO_COLOR", plain)
         terminal = Console(file=out, force_terminal=True, color_system="standard", width=100)
-        monkeypatch.setattr("cortex_actors.cli.show.console", lambda: terminal)
+        monkeypatch.setattr("cortex_actors.cli.show.make_console", lambda: terminal)
 
         assert 0 == entry.main(["search", "deploys"])
         assert count == out.getvalue().count("\x1b[1;33mDeploys\x1b[0m")

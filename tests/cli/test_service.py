@@ -69,7 +69,7 @@ class TestShow:
         """The unit is printed as it would be written, also where there is no systemd."""
         machine.bin.joinpath("systemctl").unlink()
 
-        assert (0, make_unit(Home.of(machine.home)), "") == cortex("show")
+        assert (0, make_unit(Home.find(machine.home)), "") == cortex("show")
         assert not machine.unit.exists()
 
     def test_home(self, machine: Machine, cortex: Run) -> None:
@@ -84,7 +84,7 @@ class TestInstall:
         """The unit and the home are written, nothing is run, and the next command is said."""
         code, out, _ = cortex("install")
 
-        assert (0, make_unit(Home.of(machine.home))) == (code, machine.unit.read_text())
+        assert (0, make_unit(Home.find(machine.home))) == (code, machine.unit.read_text())
         assert "systemctl --user enable --now cortex-actors.service" in out
         assert 0o700 == machine.home.stat().st_mode & 0o777
         assert [] == machine.calls()
@@ -118,7 +118,7 @@ class TestInstall:
         assert (77, 0) == (code, forced)
         assert "--force" in err
         assert before.startswith("[Service]")
-        assert machine.unit.read_text() == make_unit(Home.of(machine.home))
+        assert machine.unit.read_text() == make_unit(Home.find(machine.home))
 
     def test_another_home(self, machine: Machine, cortex: Run) -> None:
         """A unit for another home is replaced only by force, and the refusal names that home."""
@@ -228,21 +228,21 @@ class TestLaunchd:
         """Have it take this machine for a Mac; give where the agent is."""
         monkeypatch.setenv("HOME", str(tmp_home))
         monkeypatch.setattr(sys, "platform", "darwin")
-        return service.agent_path()
+        return service.name_agent()
 
     def test_prints(self, machine: Machine, cortex: Run) -> None:
         """The agent is printed as it would be written."""
         code, out, _ = cortex("show", "--launchd")
 
-        assert (0, service.make_agent(Home.of(machine.home)).decode()) == (code, out)
+        assert (0, service.make_agent(Home.find(machine.home)).decode()) == (code, out)
 
     def test_writes(self, machine: Machine, mac: Path, cortex: Run) -> None:
         """The agent and the home are written, the next command is said, and it goes again."""
         code, out, _ = cortex("install")
 
-        assert (0, service.make_agent(Home.of(machine.home))) == (code, mac.read_bytes())
+        assert (0, service.make_agent(Home.find(machine.home))) == (code, mac.read_bytes())
         assert f"launchctl bootstrap gui/{os.getuid()} {mac}" in out
-        assert mac == service.find_installed(Home.of(machine.home))
+        assert mac == service.find_installed(Home.find(machine.home))
         code, out, _ = cortex("uninstall")
         assert (0, False) == (code, mac.exists())
         assert f"launchctl bootout gui/{os.getuid()}/{service.LABEL}" in out

@@ -16,13 +16,13 @@ import pytest
 
 from cortex_actors import __version__
 from cortex_actors.cli import entry
-from cortex_actors.cli.setup import FileChange, plugin_folder
+from cortex_actors.cli.setup import FileChange, find_plugin
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import NotWritten, Refused
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, VERBS
 from cortex_actors.text import jsonc
-from cortex_actors.text.markdown import LineKind, kinds, lines
+from cortex_actors.text.markdown import LineKind, classify_lines, split_lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -330,9 +330,9 @@ class TestInstructions:
 
     def test_not_learned(self) -> None:
         """Readers of instruction files take our lines for another tool's, so none is learned."""
-        found = lines(clients.add_lines("# A\n\n- Use pnpm.\n").encode(), path="A.md")
+        found = split_lines(clients.add_lines("# A\n\n- Use pnpm.\n").encode(), path="A.md")
 
-        what = dict(zip((each.text for each in found), kinds(found), strict=True))
+        what = dict(zip((each.text for each in found), classify_lines(found), strict=True))
         ours = {kind for text, kind in what.items() if "`r" in text or "`crumb" in text}
         assert {LineKind.MANAGED} == ours
         assert LineKind.TEXT is what["- Use pnpm."]
@@ -390,18 +390,18 @@ class TestOthers:
 class TestPlugin:
     def test_says_the_same(self) -> None:
         """The plugin runs what `cortex setup` writes, by the program on the search path."""
-        folder = plugin_folder() / "cortex"
+        folder = find_plugin() / "cortex"
         server = json.loads((folder / ".mcp.json").read_text())["mcpServers"]["cortex"]
         found = json.loads((folder / "hooks" / "hooks.json").read_text())
         wiring = clients.Wiring("CLAUDE", program=("cortex",))
 
-        assert {"type": "stdio", **wiring.server()} == server
+        assert {"type": "stdio", **wiring.describe_server()} == server
         wanted = clients.add_hooks(CLIENTS["claude-code"], "", wiring=wiring, path="x.json")
         assert json.loads(wanted)["hooks"] == found["hooks"]
 
     def test_manifests(self) -> None:
         """Marketplace and plugin have the names that commands give, and our version."""
-        folder = plugin_folder()
+        folder = find_plugin()
         market = json.loads((folder / ".claude-plugin" / "marketplace.json").read_text())
         (plugin,) = market["plugins"]
         manifest = folder / plugin["source"] / ".claude-plugin" / "plugin.json"
@@ -461,7 +461,7 @@ class TestRealClients:
 
     def test_plugin(self, run: Callable[..., str]) -> None:
         """Claude Code finds nothing wrong with the marketplace and the plugin."""
-        folder = plugin_folder()
+        folder = find_plugin()
 
         assert "Validation passed" in run("claude", "plugin", "validate", str(folder))
         assert "Validation passed" in run("claude", "plugin", "validate", str(folder / "cortex"))

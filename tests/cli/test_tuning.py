@@ -10,7 +10,7 @@ from rich.console import Console
 
 from cortex_actors.cli import entry, show
 from cortex_actors.cli.pipeline import projects
-from cortex_actors.cli.pipeline.principles import check_line
+from cortex_actors.cli.pipeline.principles import format_check
 from tests.cli.answering import for_programs
 from tests.cli.tuned import ANSWERS, CHECKS, PAIR
 
@@ -227,7 +227,7 @@ class TestBlocks:
         self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """A long text is broken between words, and a long word anywhere."""
-        monkeypatch.setattr(show, "console", lambda: Console(width=30, markup=False))
+        monkeypatch.setattr(show, "make_console", lambda: Console(width=30, markup=False))
         show.facts(("name", "some words that are long " + "x" * 40), ("", "y"), ("no", ""))
 
         lines = capsys.readouterr().out.splitlines()
@@ -246,4 +246,4 @@ class TestBlocks:
     )
     def test_checks(self, check: dict[str, Any], line: str) -> None:
         """A check says what there is, what is asked for, and what is missing."""
-        assert line == check_line(check)
+        assert line == format_check(check)

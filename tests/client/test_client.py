@@ -167,7 +167,7 @@ class TestCall:
 
     def test_other_user(self, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
         """A socket of another user gets nothing from us."""
-        monkeypatch.setattr(module, "peer", lambda _: Peer(1, 12_345))
+        monkeypatch.setattr(module, "find_peer", lambda _: Peer(1, 12_345))
 
         with pytest.raises(errors.Refused, match="belongs to another user"):
             Client(serve(b"")).call("status")
@@ -197,4 +197,4 @@ class TestPid:
         """The pid is the kernel's word for who listens."""
         import os  # noqa: PLC0415 - beside its only use
 
-        assert os.getpid() == Client(serve(b"")).pid()
+        assert os.getpid() == Client(serve(b"")).find_pid()

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 def sent(client: Client) -> dict[str, Any]:
     """Return the request that a client would send."""
-    found: dict[str, Any] = json.loads(client.encoded("recall", {"query": "x"}))
+    found: dict[str, Any] = json.loads(client.encode_call("recall", {"query": "x"}))
     return found
 
 

@@ -34,18 +34,19 @@ class Bench:
     async def change(self, *paths: str, project: str = "prj_1") -> list[Event[Payload]]:
         """Append that files of a project have changed."""
         events = [
-            self.bus.event(CHANGED, FileChanged(project, path), source="test") for path in paths
+            self.bus.make_event(CHANGED, FileChanged(project, path), source="test")
+            for path in paths
         ]
         return await self.journal.append(events)
 
     async def once(self, key: str, path: str = "/a") -> Event[Payload]:
         """Append that a file has changed, under an idempotency key."""
-        event = self.bus.event(CHANGED, FileChanged("prj_1", path), source="test")
+        event = self.bus.make_event(CHANGED, FileChanged("prj_1", path), source="test")
         return await self.journal.append_once(event, key)
 
     async def take(self, *in_hand: Delivery, consumer: str = "accumulator") -> Delivery:
         """Return what is next, which must be a delivery."""
-        found = await self.journal.next(consumer, in_hand)
+        found = await self.journal.find_next(consumer, in_hand)
         assert isinstance(found, Delivery)
         return found
 
@@ -57,4 +58,4 @@ class Bench:
 
     async def nothing(self, *in_hand: Delivery, consumer: str = "accumulator") -> bool:
         """Tell whether nothing is to be handled."""
-        return await self.journal.next(consumer, in_hand) is None
+        return await self.journal.find_next(consumer, in_hand) is None

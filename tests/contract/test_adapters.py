@@ -137,11 +137,19 @@ class TestTopics:
             if not isinstance(adapter, TopicAdapter):
                 return
             topics = [case.topic.upper(), "nothing has this topic"]
-            found = await adapter.by_topic(ByTopic(topics, limit=9, exclude_ids=(), seconds=LONG))
+            found = await adapter.find_by_topic(
+                ByTopic(topics, limit=9, exclude_ids=(), seconds=LONG)
+            )
             one, *others = case.tagged
-            rest = await adapter.by_topic(ByTopic(topics, limit=9, exclude_ids=[one], seconds=LONG))
-            first = await adapter.by_topic(ByTopic(topics, limit=1, exclude_ids=(), seconds=LONG))
-            nothing = await adapter.by_topic(ByTopic([], limit=9, exclude_ids=(), seconds=LONG))
+            rest = await adapter.find_by_topic(
+                ByTopic(topics, limit=9, exclude_ids=[one], seconds=LONG)
+            )
+            first = await adapter.find_by_topic(
+                ByTopic(topics, limit=1, exclude_ids=(), seconds=LONG)
+            )
+            nothing = await adapter.find_by_topic(
+                ByTopic([], limit=9, exclude_ids=(), seconds=LONG)
+            )
 
         assert case.tagged == {hit.id for hit in found.hits}
         assert set(others) == {hit.id for hit in rest.hits}

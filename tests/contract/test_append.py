@@ -44,7 +44,7 @@ class TestAppend:
 
     async def test_every_consumer(self, bench: Bench) -> None:
         """Each consumer handles an event by itself."""
-        event = bench.bus.event(
+        event = bench.bus.make_event(
             topics.SCAN_REQUESTED, topics.parse(topics.SCAN_REQUESTED, {}), source="test"
         )
         await bench.journal.append([event])
@@ -108,7 +108,7 @@ class TestAppendOnce:
     async def test_other_topic(self, bench: Bench) -> None:
         """A key that stands for another topic is refused."""
         await bench.once("k")
-        event = bench.bus.event(topics.PROJECT_ADDED, Ids(()), source="test")
+        event = bench.bus.make_event(topics.PROJECT_ADDED, Ids(()), source="test")
         with pytest.raises(BadInput, match="used for the topic file:changed"):
             await bench.journal.append_once(event, "k")
 
@@ -117,8 +117,8 @@ class TestAppendOnce:
     @pytest.mark.parametrize("other", [{"n": True}, {"n": 1.0}, {"n": "1"}, {"n": 1, "m": None}])
     async def test_nearly_alike(self, bench: Bench, other: dict[str, object]) -> None:
         """Payloads are compared as JSON, in which 1, 1.0 and true differ; order is nothing."""
-        first = bench.bus.event("custom:x", Custom({"n": 1}), source="test")
+        first = bench.bus.make_event("custom:x", Custom({"n": 1}), source="test")
         await bench.journal.append_once(first, "k")
-        event = bench.bus.event("custom:x", Custom(other), source="test")
+        event = bench.bus.make_event("custom:x", Custom(other), source="test")
         with pytest.raises(BadInput):
             await bench.journal.append_once(event, "k")

@@ -16,7 +16,7 @@ class TestSettle:
     async def test_says(self, bench: Bench) -> None:
         """What an outcome says waits for its consumers, with a number."""
         await bench.change("/a")
-        said = bench.bus.event(
+        said = bench.bus.make_event(
             topics.ACCUMULATION_COMPLETE, AccumulationComplete("run_1", None), source="x"
         )
         settled = await bench.journal.settle(await bench.take(), Outcome(say=[said]))
@@ -32,7 +32,7 @@ class TestSettle:
         await bench.change("/a")
         delivery = await bench.take()
         for name in ("first", "second"):
-            said = bench.bus.event(topics.PROJECT_ADDED, Ids((name,)), source="x")
+            said = bench.bus.make_event(topics.PROJECT_ADDED, Ids((name,)), source="x")
             work = Outcome(noting(effects, name), [said])
             again = await bench.journal.settle(delivery, work)
 
@@ -59,7 +59,7 @@ class TestSettle:
             raise KeyError("work")
 
         await bench.change("/a")
-        said = bench.bus.event(topics.PROJECT_ADDED, Ids(()), source="x")
+        said = bench.bus.make_event(topics.PROJECT_ADDED, Ids(()), source="x")
         with pytest.raises(KeyError):
             await bench.journal.settle(await bench.take(), Outcome(bad, [said]))
 
@@ -87,9 +87,9 @@ class TestFail:
         """After a crash nothing is handed out for the pause, then the event with its attempts."""
         await bench.change("/a", "/b")
         await bench.journal.fail(await bench.take(), Failure("trace", 5))
-        rest = await bench.journal.next("accumulator")
+        rest = await bench.journal.find_next("accumulator")
         bench.clock.advance(4)
-        less = await bench.journal.next("accumulator")
+        less = await bench.journal.find_next("accumulator")
         bench.clock.advance(1)
         delivery = await bench.take()
 
@@ -98,7 +98,7 @@ class TestFail:
 
     async def test_others_do_not_rest(self, bench: Bench) -> None:
         """One consumer's crash is no other's."""
-        event = bench.bus.event(
+        event = bench.bus.make_event(
             topics.SCAN_REQUESTED, topics.parse(topics.SCAN_REQUESTED, {}), source="test"
         )
         await bench.journal.append([event])

@@ -33,7 +33,8 @@ class TestNext:
     async def test_in_hand_without_key(self, bench: Bench) -> None:
         """Events without a key are handed out beside one another."""
         said = [
-            bench.bus.event(topics.PROJECT_ADDED, Ids((f"prj_{n}",)), source="x") for n in range(2)
+            bench.bus.make_event(topics.PROJECT_ADDED, Ids((f"prj_{n}",)), source="x")
+            for n in range(2)
         ]
         await bench.journal.append(said)
         first = await bench.take(consumer="watchlist")
@@ -46,7 +47,9 @@ class TestNext:
         """Waiting events of one key are one delivery, with the ids of all."""
         for number in range(10):
             payload = AccumulationComplete(f"run_{number}", "prj_1", (f"ins_{number}",))
-            event = bench.bus.event(topics.ACCUMULATION_COMPLETE, payload, source="accumulator")
+            event = bench.bus.make_event(
+                topics.ACCUMULATION_COMPLETE, payload, source="accumulator"
+            )
             await bench.journal.append([event])
         delivery = await bench.take(consumer="reconciler")
         expected = AccumulationComplete("run_9", "prj_1", tuple(f"ins_{n}" for n in range(10)))
@@ -61,7 +64,7 @@ class TestNext:
         for topic in (topics.RECONCILIATION_REQUESTED, topics.ACCUMULATION_COMPLETE):
             fields: dict[str, object] = {"run_id": "r", "project_id": None}
             payload = topics.parse(topic, fields if topic.startswith("acc") else {})
-            await bench.journal.append([bench.bus.event(topic, payload, source="x")])
+            await bench.journal.append([bench.bus.make_event(topic, payload, source="x")])
         first = await bench.take(consumer="reconciler")
         second = await bench.take(first, consumer="reconciler")
 
@@ -83,7 +86,9 @@ class TestNext:
         first = await bench.take()
         await bench.change("/a", "/b")
         await bench.change("/c", project="prj_2")
-        (scan,) = await bench.journal.append([bench.bus.event(SCAN, ScanRequested(), source="x")])
+        (scan,) = await bench.journal.append(
+            [bench.bus.make_event(SCAN, ScanRequested(), source="x")]
+        )
         other = await bench.take(first)
         whole = await bench.take(first, other)
         nothing = await bench.nothing(first, other, whole)

@@ -45,7 +45,7 @@ class TestAtOnce:
         answer = await wire.call("publish", topic="custom:break")
 
         assert {"topic": "custom:break", "payload": None} == answer["result"]
-        assert [] == desk.logs.recent(Filter("error"))
+        assert [] == desk.logs.list_recent(Filter("error"))
 
     @pytest.mark.parametrize(
         "line",

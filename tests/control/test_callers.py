@@ -34,7 +34,7 @@ def refused(answer: dict[str, Any]) -> tuple[str, int]:
 
 def audit(desk: Desk) -> list[str]:
     """Return what was noted."""
-    return [each.text for each in desk.logs.recent(Filter(actor="audit"), last=99)]
+    return [each.text for each in desk.logs.list_recent(Filter(actor="audit"), last=99)]
 
 
 class TestAgent:
@@ -127,7 +127,9 @@ class TestNobody:
 
         assert "result" in await ask(wire, "remember", token, content="a")
         assert 5 * ["an unknown token was shown"] == audit(desk)
-        assert not [each for each in desk.logs.recent(Filter(), last=99) if token in each.encoded]
+        assert not [
+            each for each in desk.logs.list_recent(Filter(), last=99) if token in each.encoded
+        ]
 
     @pytest.mark.parametrize("wrong", [None, 7, True, [], {}])
     async def test_no_text(self, desk: Desk, wire: Wire, wrong: object) -> None:
@@ -173,7 +175,7 @@ class TestAudit:
             desk
         )
         assert not [
-            each for each in desk.logs.recent(Filter(), last=99) if "secret" in each.encoded
+            each for each in desk.logs.list_recent(Filter(), last=99) if "secret" in each.encoded
         ]
 
     async def test_failed(self, desk: Desk, wire: Wire) -> None:

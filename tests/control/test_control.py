@@ -68,7 +68,7 @@ class TestSocket:
 
     async def test_other_user(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
         """Another user is refused, whatever the file's mode says."""
-        monkeypatch.setattr(module, "peer", lambda _: Peer(1, 12_345))
+        monkeypatch.setattr(module, "find_peer", lambda _: Peer(1, 12_345))
         wire = await connect(desk)
 
         assert "Refused" == (await wire.hear())["error"]["data"]["type"]

@@ -107,7 +107,7 @@ class TestOwnership:
         owner.close()
 
         assert not os.get_inheritable(fd)
-        assert HomeState.STARTING == lock.state(home)
+        assert HomeState.STARTING == lock.read_state(home)
         child.close()
 
     def test_other_descriptor(self, home: Home, owner: lock.Lock, tmp_path: Path) -> None:
@@ -126,14 +126,14 @@ class TestOwnership:
 class TestState:
     def test_no_file(self, home: Home) -> None:
         """A home without a lock file is stopped."""
-        assert HomeState.STOPPED == lock.state(home)
+        assert HomeState.STOPPED == lock.read_state(home)
 
     def test_held(self, home: Home, owner: lock.Lock) -> None:
         """While the lock is held, its owner says whether it is ready."""
-        before = lock.state(home)
+        before = lock.read_state(home)
         owner.say(HomeState.RUNNING)
 
-        assert (HomeState.STARTING, HomeState.RUNNING) == (before, lock.state(home))
+        assert (HomeState.STARTING, HomeState.RUNNING) == (before, lock.read_state(home))
 
     @pytest.mark.parametrize("said", [HomeState.STARTING, HomeState.RUNNING, HomeState.CRASHED])
     def test_let_go_without_a_word(self, home: Home, owner: lock.Lock, said: HomeState) -> None:
@@ -141,14 +141,14 @@ class TestState:
         owner.say(said)
         owner.close()
 
-        assert HomeState.CRASHED == lock.state(home)
+        assert HomeState.CRASHED == lock.read_state(home)
 
     def test_stopped(self, home: Home, owner: lock.Lock) -> None:
         """An owner that said so has stopped, and its reason is kept."""
         owner.say(HomeState.STOPPED, "asked to")
         owner.close()
 
-        assert HomeState.STOPPED == lock.state(home)
+        assert HomeState.STOPPED == lock.read_state(home)
         assert "asked to" == lock.read(home).reason
 
 
@@ -162,7 +162,7 @@ class TestInfo:
         home.lock.write_bytes(garbage)
 
         assert LockInfo() == lock.read(home)
-        assert HomeState.RUNNING == lock.state(home)
+        assert HomeState.RUNNING == lock.read_state(home)
 
     def test_shorter_text(self, home: Home, owner: lock.Lock) -> None:
         """What a longer text left behind does not spoil a shorter one."""

@@ -138,7 +138,7 @@ class TestState:
         """Meanwhile the state is how the last daemon ended; garbage may be a daemon's."""
         wrote(home, said, NOBODY if said else 0)
 
-        assert told == lock.state(home)
+        assert told == lock.read_state(home)
 
     def test_later_owner(self, home: Home) -> None:
         """An owner's last words do not hide a later owner's."""
@@ -160,7 +160,7 @@ class TestOddFiles:
         second.take_over(started_at=1, version="1")
         first.close()
 
-        assert HomeState.STARTING == lock.state(home)
+        assert HomeState.STARTING == lock.read_state(home)
         second.close()
 
     def test_replaced_while_it_is_taken(self, home: Home, paused: Paused) -> None:
@@ -187,7 +187,7 @@ class TestOddFiles:
     def test_huge(self, home: Home) -> None:
         """A huge file says nothing, and is short once it has an owner."""
         home.lock.write_bytes(b"[" * 10_000_000)
-        assert (LockInfo(), HomeState.STOPPED) == (lock.read(home), lock.state(home))
+        assert (LockInfo(), HomeState.STOPPED) == (lock.read(home), lock.read_state(home))
 
         owner = lock.acquire(home)
         owner.take_over(started_at=1, version="1")
@@ -199,7 +199,7 @@ class TestOddFiles:
         """A folder or a pipe in its place is nobody's lock: 73, and what to do."""
         getattr(os, make)(home.lock)
 
-        assert (LockInfo(), HomeState.STOPPED) == (lock.read(home), lock.state(home))
+        assert (LockInfo(), HomeState.STOPPED) == (lock.read(home), lock.read_state(home))
         with pytest.raises(HomeUnwritable, match="remove it"):
             lock.acquire(home)
 
@@ -212,7 +212,7 @@ class TestOddFiles:
         # Root may open anything.
         monkeypatch.setattr("cortex_actors.process.lock.os.open", refuse)
 
-        assert HomeState.STOPPED == lock.state(home)
+        assert HomeState.STOPPED == lock.read_state(home)
         with pytest.raises(HomeUnwritable, match="check who owns"):
             lock.acquire(home)
 

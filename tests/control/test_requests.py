@@ -95,7 +95,7 @@ class TestRequests:
     async def test_fault(self, desk: Desk, wire: Wire) -> None:
         """A mistake of ours arrives as one, and its traceback is in the log."""
         error = (await wire.call("recall"))["error"]
-        (record,) = desk.logs.recent(Filter("error"))
+        (record,) = desk.logs.list_recent(Filter("error"))
 
         assert (-32603, "InternalError") == (error["code"], error["data"]["type"])
         assert "ZeroDivisionError" in str(record.fields["traceback"])

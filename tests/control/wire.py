@@ -66,8 +66,8 @@ class Desk:
         as_agent: str | None = None,
         caller: Caller = OWNER,
     ) -> dict[str, object]:
-        caller.reader(as_agent)
-        acting = caller.acting(agent, "claude")
+        caller.choose_reader(as_agent)
+        acting = caller.choose_agent(agent, "claude")
         self.said.append(content)
         return {"by": caller.by, "agent": acting}
 

@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
-from cortex_actors.domain.project import Fragment, file_hash, fragment_id
+from cortex_actors.domain.project import Fragment, hash_file, make_fragment_id
 
 FRAGMENT = Fragment(
     content="Use tabs.",
@@ -39,7 +39,7 @@ class TestIdentity:
 
     def test_any_file_name(self) -> None:
         """A file name that is not UTF-8 is hashed as the bytes it has on disk."""
-        assert hashlib.sha256(b"/p/\xffx").hexdigest() == fragment_id("/p/\udcff", "x")
+        assert hashlib.sha256(b"/p/\xffx").hexdigest() == make_fragment_id("/p/\udcff", "x")
 
     def test_frozen(self) -> None:
         """A fragment cannot be changed once it travels."""
@@ -50,4 +50,4 @@ class TestIdentity:
 class TestFileHash:
     def test_of_bytes(self) -> None:
         """The file hash is the SHA-256 of the bytes as they are."""
-        assert hashlib.sha256(b"a\r\n").hexdigest() == file_hash(b"a\r\n")
+        assert hashlib.sha256(b"a\r\n").hexdigest() == hash_file(b"a\r\n")

@@ -7,7 +7,7 @@ from cortex_actors.domain.insight import (
     InsightSource,
     InsightStatus,
     hash_section,
-    insight_id,
+    make_insight_id,
 )
 from cortex_actors.domain.project import Fragment
 
@@ -23,7 +23,7 @@ class TestIdentity:
 
     def test_id(self) -> None:
         """An insight's id is its mark and the first twenty digits of its hash."""
-        assert "ins_" + "ab" * 10 == insight_id("ab" * 32)
+        assert "ins_" + "ab" * 10 == make_insight_id("ab" * 32)
 
 
 class TestWords:
@@ -44,7 +44,7 @@ class TestSource:
     def test_of_fragment(self) -> None:
         """A source says where the fragment stood."""
         fragment = Fragment("x", "/p/CLAUDE.md", "p", "H", 3, 4, 10, 16, "f" * 64)
-        source = InsightSource.of("ins_1", fragment)
+        source = InsightSource.from_fragment("ins_1", fragment)
 
         assert (
             InsightSource("ins_1", fragment.id, "/p/CLAUDE.md", "p", "H", 3, 4, "f" * 64) == source

@@ -15,7 +15,7 @@ class TestKept:
     @pytest.mark.parametrize("kind", LinkType)
     def test_lesser_first(self, kind: LinkType) -> None:
         """Whichever end was told first, a pair is kept once; only a need keeps its order."""
-        kept = link("b", "a", kind).kept()
+        kept = link("b", "a", kind).normalise()
 
         assert (kind is LinkType.DEPENDS_ON) is (kept.source_id == "b")
         assert ("a", "b") == kept.pair
@@ -24,8 +24,8 @@ class TestKept:
         """Told from the other end a generalization is a specialization, and back again."""
         told = link("b", "a", LinkType.GENERALIZES)
 
-        assert link("a", "b", LinkType.SPECIALIZES) == told.kept()
-        assert told == told.turned().turned()
+        assert link("a", "b", LinkType.SPECIALIZES) == told.normalise()
+        assert told == told.reverse().reverse()
 
 
 class TestSeen:
@@ -35,11 +35,11 @@ class TestSeen:
         need = link("a", "b", LinkType.DEPENDS_ON)
 
         assert ("b", LinkType.SPECIALIZES) == (
-            wide.seen_from("b").source_id,
-            wide.seen_from("b").type,
+            wide.view_from("b").source_id,
+            wide.view_from("b").type,
         )
-        assert (wide, need, need) == (wide.seen_from("a"), need.seen_from("a"), need.seen_from("b"))
-        assert ("b", "a") == (wide.other("a"), wide.other("b"))
+        assert (wide, need, need) == (wide.view_from("a"), need.view_from("a"), need.view_from("b"))
+        assert ("b", "a") == (wide.find_other_end("a"), wide.find_other_end("b"))
 
     def test_supports(self) -> None:
         """Every link counts in a rank but a contradiction."""

@@ -73,7 +73,7 @@ class TestMerged:
     @given(st.lists(IDS, min_size=1, max_size=5))
     def test_union(self, ids: list[tuple[str, ...]]) -> None:
         """No id is lost and none is there twice; the first order holds."""
-        merged = shape.merged([shape.Ids(each) for each in ids])
+        merged = shape.merge_payloads([shape.Ids(each) for each in ids])
 
         assert tuple(dict.fromkeys(one for each in ids for one in each)) == merged.ids
 
@@ -82,36 +82,36 @@ class TestMerged:
         """One of several requests that wants everything anew is enough, whichever came last."""
         asked = [shape.ReconciliationRequested(full=each, weigh=not each) for each in order]
 
-        assert shape.ReconciliationRequested(full=True, weigh=True) == shape.merged(asked)
+        assert shape.ReconciliationRequested(full=True, weigh=True) == shape.merge_payloads(asked)
 
     @pytest.mark.parametrize("runs", [(True, False), (False, True)])
     def test_dry_run(self, runs: tuple[bool, bool]) -> None:
         """A dry run does not swallow a wish to write that waits with it."""
         wishes = [shape.ResolutionRequested("/a", dry_run=each) for each in runs]
-        assert shape.ResolutionRequested("/a") == shape.merged(wishes)
+        assert shape.ResolutionRequested("/a") == shape.merge_payloads(wishes)
 
     def test_newest(self) -> None:
         """What cannot be united is the newest event's."""
         runs = [shape.AccumulationComplete(f"run_{n}", "prj_1", (f"ins_{n}",)) for n in range(3)]
 
         expected = shape.AccumulationComplete("run_2", "prj_1", ("ins_0", "ins_1", "ins_2"))
-        assert expected == shape.merged(runs)
+        assert expected == shape.merge_payloads(runs)
 
     def test_several_projects(self) -> None:
         """Runs of several projects are no single project's."""
         runs = [shape.AccumulationComplete("run_1", f"prj_{n}") for n in range(2)]
 
-        assert shape.merged(runs).project_id is None
+        assert shape.merge_payloads(runs).project_id is None
 
     def test_nested_projects(self) -> None:
         """A file that two nested projects saw change stays a file of one of them."""
         seen = [shape.FileChanged("prj_outer", "/a"), shape.FileChanged("prj_inner", "/a")]
 
-        assert shape.FileChanged("prj_inner", "/a") == shape.merged(seen)
+        assert shape.FileChanged("prj_inner", "/a") == shape.merge_payloads(seen)
 
     @given(PAYLOADS)
     def test_alone(self, payload: shape.Payload) -> None:
         """One alone is itself, with each id once."""
-        once = shape.merged([payload])
+        once = shape.merge_payloads([payload])
 
-        assert once == shape.merged([once])
+        assert once == shape.merge_payloads([once])

@@ -7,31 +7,31 @@ import pytest
 from cortex_actors.domain.project import (
     PRUNED,
     Project,
-    innermost,
+    find_innermost,
     is_pruned,
-    project_id,
-    project_name,
+    make_project_id,
+    make_project_name,
 )
 
-OUTER, INNER = Project.at("/a", 0), Project.at("/a/b", 0)
+OUTER, INNER = Project.from_root("/a", 0), Project.from_root("/a/b", 0)
 
 
 class TestProject:
     def test_at(self) -> None:
         """A project is known by its real path and called after its folder."""
         digest = hashlib.sha256(b"/home/ada/atlas-api").hexdigest()
-        project = Project.at("/home/ada/atlas-api", 7)
+        project = Project.from_root("/home/ada/atlas-api", 7)
 
         assert Project(f"prj_{digest[:20]}", "atlas-api", "/home/ada/atlas-api", 7) == project
 
     def test_same_name_elsewhere(self) -> None:
         """Two folders of one name are two projects."""
-        assert project_id("/a/web") != project_id("/b/web")
+        assert make_project_id("/a/web") != make_project_id("/b/web")
 
     @pytest.mark.parametrize(("root", "name"), [("/a/b/", "b"), ("/", "/"), ("/a b", "a b")])
     def test_name(self, root: str, name: str) -> None:
         """Every path has a name that is not empty."""
-        assert name == project_name(root)
+        assert name == make_project_name(root)
 
 
 class TestInnermost:
@@ -48,12 +48,12 @@ class TestInnermost:
     )
     def test_found(self, path: str, found: Project | None) -> None:
         """A path belongs to the innermost project that holds it, in whatever order they come."""
-        assert found == innermost([OUTER, INNER], path)
-        assert found == innermost([INNER, OUTER], path)
+        assert found == find_innermost([OUTER, INNER], path)
+        assert found == find_innermost([INNER, OUTER], path)
 
     def test_root(self) -> None:
         """A project of the whole file system holds everything."""
-        assert Project.at("/", 0).holds("/a")
+        assert Project.from_root("/", 0).holds("/a")
 
 
 class TestPruned:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.embedding.manifest import compiled
+from cortex_actors.embedding.manifest import find_compiled
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
@@ -74,6 +74,6 @@ def compiled_once(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def compiled_model(compiled_once: Path) -> Path:
     """Give the folder of the compiled default model; nobody may write into it."""
-    found = compiled(compiled_once / "models", "all-MiniLM-L6-v2")
+    found = find_compiled(compiled_once / "models", "all-MiniLM-L6-v2")
     assert found is not None
     return found[0]

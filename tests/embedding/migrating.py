@@ -67,7 +67,7 @@ class Seat:
 
     def __init__(self) -> None:
         self.provider: Provider = Steered(8)
-        #: Models by name: what `make` and `candidate` give.
+        #: Models by name: what `make` and `make_candidate` give.
         self.known: dict[str, Provider] = {f"hashing-v1-{n}": Steered(n) for n in (8, 12, 16)}
         self.taken: list[str] = []
         self.settled: ChosenModel | None = None
@@ -83,16 +83,16 @@ class Seat:
         missing = AbsentProvider(chosen.model_id, chosen.dimension, "it is not here")
         return self.known.get(chosen.model_id, missing)
 
-    def candidate(self, name: str, kind: str | None = None) -> Provider:
+    def make_candidate(self, name: str, kind: str | None = None) -> Provider:
         """Return the provider of a name."""
         del kind
         return self.known.get(name, AbsentProvider(name, 1, "it is not here"))
 
-    def row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
+    def make_row(self, provider: Provider, name: str, kind: str | None = None) -> ChosenModel:
         """Return what the ledger is to keep."""
         return ChosenModel(provider.model_id, kind or "hashing", name, provider.dimension)
 
-    def first(self) -> ChosenModel:
+    def make_first(self) -> ChosenModel:
         """Return the first model."""
         provider = self.provider
         return ChosenModel(provider.model_id, "hashing", provider.model_id, provider.dimension)
@@ -101,11 +101,13 @@ class Seat:
         """Note what the ledger says."""
         self.settled = chosen
 
-    def differs(self) -> str:
+    def explain_difference(self) -> str:
         """Return nothing."""
         return ""
 
-    async def compiled(self, model: ChosenModel, on_step: Callable[[str], None]) -> ChosenModel:
+    async def compile_model(
+        self, model: ChosenModel, on_step: Callable[[str], None]
+    ) -> ChosenModel:
         """Return the compiled form, or fail."""
         del model
         on_step("quantising")
@@ -143,7 +145,9 @@ class Bench:
 
         def unit(connection: Connection) -> None:
             for text in texts:
-                made = passages.of_item(text, collection="cortex_insights", item_id=f"i-{text}")
+                made = passages.make_passages(
+                    text, collection="cortex_insights", item_id=f"i-{text}"
+                )
                 put_passages(connection, made)
 
         await self.store.write(unit)
@@ -158,7 +162,7 @@ class Bench:
     async def is_done(self, dimension: int) -> None:
         """Wait until the model of that dimension answers."""
         await eventually(lambda: f"hashing-v1-{dimension}" == self.seat.provider.model_id)
-        found = await self.store.read(models.active)
+        found = await self.store.read(models.find_active)
         assert chosen(dimension) == found
 
     async def is_at(self, state: str, reason: str = "") -> Info:

@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 
 from cortex_actors.embedding import torch_child
-from cortex_actors.embedding.calibration import texts
+from cortex_actors.embedding.calibration import load_texts
 from tests.embedding.long_texts import long_texts
 from tests.embedding.tiny_models import MODELS
 
 #: How many of the calibration texts are embedded by the float models: every seventh.
-TEXTS = texts()[::7]
+TEXTS = load_texts()[::7]
 
 #: The class as it is, before `Extras` takes its place.
 Real = torch_child.Embedder

@@ -103,7 +103,7 @@ class StagedProvider:
         self.state = state
         self._settled.set()
 
-    async def settled(self) -> ProviderState:
+    async def wait_settled(self) -> ProviderState:
         while self.state is ProviderState.LOADING:
             self._settled.clear()
             await self._settled.wait()

@@ -24,8 +24,8 @@ def taken(line: EmbeddingQueue, at: float, *, urgent: bool = False) -> list[str]
 class TestDue:
     def test_empty(self, line: EmbeddingQueue) -> None:
         """Nothing is ever due in an empty line."""
-        assert line.due(0.0, urgent=False) is None
-        assert line.due(0.0, urgent=True) is None
+        assert line.find_due(0.0, urgent=False) is None
+        assert line.find_due(0.0, urgent=True) is None
         assert [] == line.take(99.0, urgent=False)
 
     def test_time(self, line: EmbeddingQueue) -> None:
@@ -33,7 +33,7 @@ class TestDue:
         line.add(["a"], urgent=False, at=1.0)
         line.add(["b"], urgent=False, at=1.4)
 
-        assert 0.25 == line.due(1.25, urgent=False)
+        assert 0.25 == line.find_due(1.25, urgent=False)
         assert [] == taken(line, 1.25)
         assert ["a", "b"] == taken(line, 1.5)
 
@@ -42,7 +42,7 @@ class TestDue:
         line.add("abcd", urgent=False, at=1.0)
 
         assert ["a", "b", "c"] == taken(line, 1.0)
-        assert 0.5 == line.due(1.0, urgent=False)
+        assert 0.5 == line.find_due(1.0, urgent=False)
         assert 1 == len(line)
 
 
@@ -77,7 +77,7 @@ class TestUrgent:
         line.add("ab", urgent=False, at=1.0)
         line.add("q", urgent=True, at=1.0)
 
-        assert 0.0 == line.due(1.0, urgent=True)
+        assert 0.0 == line.find_due(1.0, urgent=True)
         assert ["q"] == taken(line, 1.0, urgent=True)
         assert [] == taken(line, 1.0)
         assert ["a", "b"] == taken(line, 1.5)

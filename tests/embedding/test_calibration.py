@@ -10,17 +10,17 @@ from cortex_actors.embedding.calibration import (
     LEAST,
     compute_overlap,
     compute_spearman,
+    list_missed,
     measure,
-    missed,
 )
 from cortex_actors.embedding.manifest import QualityGates
-from cortex_actors.embedding.provider import unit
+from cortex_actors.embedding.provider import scale_rows
 
 
 def rows(count: int, *, noise: float = 0.0) -> np.ndarray[tuple[int, int], np.dtype[np.float32]]:
     """Return unit rows that are the same in every call but for noise."""
     straight = np.random.default_rng(1).normal(size=(count, 16))
-    return unit(straight + noise * np.random.default_rng(2).normal(size=(count, 16)))
+    return scale_rows(straight + noise * np.random.default_rng(2).normal(size=(count, 16)))
 
 
 class TestSpearman:
@@ -70,7 +70,7 @@ class TestMeasure:
         assert (1.0, 1.0, 1.0) == pytest.approx(
             (gates.mean_cosine, gates.spearman, gates.overlap), abs=1e-6
         )
-        assert not missed(gates)
+        assert not list_missed(gates)
 
     def test_noise(self) -> None:
         """More noise is worse by each measure, and misses the gates in the end."""
@@ -79,19 +79,19 @@ class TestMeasure:
         assert little.mean_cosine > much.mean_cosine
         assert little.spearman > much.spearman
         assert little.overlap > much.overlap
-        assert "mean cosine" in missed(much)
+        assert "mean cosine" in list_missed(much)
 
     def test_scrambled(self) -> None:
         """A model that answers with other texts' vectors passes no gate."""
         gates = measure(rows(60), rows(60)[::-1].copy())
 
-        assert 3 == missed(gates).count("<")
+        assert 3 == list_missed(gates).count("<")
 
 
 class TestMissed:
     def test_exactly(self) -> None:
         """What just reaches a gate has passed it."""
-        assert not missed(LEAST)
+        assert not list_missed(LEAST)
 
     @pytest.mark.parametrize(
         ("gates", "words"),
@@ -104,13 +104,13 @@ class TestMissed:
     )
     def test_words(self, gates: QualityGates, words: str) -> None:
         """What was missed is named with its number, also when it is none."""
-        assert words == missed(gates)
+        assert words == list_missed(gates)
 
 
 class TestTexts:
     def test_enough(self) -> None:
         """There are some hundred texts, none of them twice or empty."""
-        texts = calibration.texts()
+        texts = calibration.load_texts()
 
         assert 300 < len(texts) < 500
         assert len(texts) == len(set(texts))
@@ -118,7 +118,7 @@ class TestTexts:
 
     def test_variety(self) -> None:
         """Questions, code, other scripts, very short and very long texts are among them."""
-        texts = calibration.texts()
+        texts = calibration.load_texts()
 
         for part in ("?", "SELECT", "测试", "テスト", "тест", "```"):
             assert any(part in text for text in texts), part

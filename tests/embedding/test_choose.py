@@ -51,7 +51,7 @@ class TestSettings:
         chosen = make_provider(settings, clock)
         await chosen.start()
 
-        assert ProviderState.MISSING is await chosen.settled()
+        assert ProviderState.MISSING is await chosen.wait_settled()
         await chosen.close()
 
 

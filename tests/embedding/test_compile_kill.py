@@ -13,7 +13,7 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.manifest import compiled, list_damaged, read
+from cortex_actors.embedding.manifest import find_compiled, list_damaged, read
 from cortex_actors.embedding.models import locate
 from tests.architecture.source import ROOT
 from tests.embedding.compiling import put
@@ -85,7 +85,7 @@ class TestAnyMoment:
             if not died(models, moment):
                 break
             moments += 1
-            found = compiled(models, "bert")
+            found = find_compiled(models, "bert")
             assert found is None or read(found[0]).made_at in (1, 2)
             assert 3 == put(models, "bert", b"new", at=3).made_at
             assert 1 == len(list(models.iterdir()))
@@ -108,5 +108,5 @@ class TestTorch:
             assert {} == list_damaged(tmp_path), f"CORTEX_COMPILE_SEED={SEED}"
         manifest = await compile_model(model, tmp_path, clock=SystemClock())
 
-        assert compiled(tmp_path, model.model_id) == (tmp_path / manifest.model_id, manifest)
+        assert find_compiled(tmp_path, model.model_id) == (tmp_path / manifest.model_id, manifest)
         assert [] == list(tmp_path.glob(".making-*"))

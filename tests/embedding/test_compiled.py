@@ -50,7 +50,7 @@ from cortex_actors.embedding.compiled import CompiledProvider
 async def main(folder):
     provider = CompiledProvider(folder, manifest.read(folder), SystemClock())
     await provider.start()
-    await provider.settled()
+    await provider.wait_settled()
     rows = await provider.embed(["a text"], urgent=True)
     await provider.close()
     heavy = {"torch", "transformers", "sentence_transformers", "onnx"} & set(sys.modules)
@@ -68,7 +68,7 @@ def made(folder: Path, *, threads: int = 2) -> CompiledProvider:
 async def settled(provider: CompiledProvider) -> ProviderState:
     """Wait, not for ever, until the state is not `loading`."""
     async with asyncio.timeout(30):
-        return await provider.settled()
+        return await provider.wait_settled()
 
 
 @pytest.fixture
@@ -128,7 +128,7 @@ class TestLoading:
         shutil.copytree(compiled_model, folder)
         found = manifest.read(folder)
         (folder / manifest.ONNX).write_bytes(b"no graph")
-        strange = manifest.hash_of(folder / manifest.ONNX)
+        strange = manifest.hash_file(folder / manifest.ONNX)
         manifest.write(folder, replace(found, hashes={**found.hashes, manifest.ONNX: strange}))
         provider = CompiledProvider(folder, found, clock, threads=1)
         await provider.start()

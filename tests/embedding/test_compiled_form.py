@@ -50,7 +50,7 @@ async def home(tmp_path: Path) -> AsyncIterator[Bench]:
 async def answers(home: Bench, chosen: ChosenModel) -> None:
     """Wait until a model answers, in the ledger, too."""
     await eventually(lambda: chosen.model_id == home.seat.provider.model_id)
-    assert chosen == await home.store.read(models.active)
+    assert chosen == await home.store.read(models.find_active)
 
 
 class TestByItself:
@@ -106,7 +106,7 @@ class TestFailure:
         home.seat.form = CompileFailed("the child was killed")
         async with home.runs(compiles=True):
             await home.is_at("idle", "the child was killed")
-            assert FLOAT == await home.store.read(models.active)
+            assert FLOAT == await home.store.read(models.find_active)
             home.seat.form = COMPILED
             await home.prepare()
             await answers(home, COMPILED)
@@ -177,7 +177,7 @@ class TestDamaged:
             await eventually(lambda: [COMPILED.model_id] == damaged.seat.taken)
             await damaged.is_at("idle")
 
-        assert COMPILED == await damaged.store.read(models.active)
+        assert COMPILED == await damaged.store.read(models.find_active)
         assert isinstance(damaged.seat.provider, Steered)
         assert [] == damaged.seat.provider.batches
 

@@ -38,7 +38,9 @@ def extras(compiled_once: Path) -> dict[str, Any]:
 def cosines(compiled_once: Path, said: dict[str, Any], name: str) -> np.ndarray[Any, Any]:
     """Return how near a small model's compiled form is to sentence-transformers'."""
     extras = compiled_once / "extras"
-    ours = Runner(extras / f"{name}.bench", manifest_of(said)).rows([TEXTS[i] for i in SHORT])
+    ours = Runner(extras / f"{name}.bench", manifest_of(said)).embed_texts(
+        [TEXTS[i] for i in SHORT]
+    )
     return calibration.compute_cosines(np.load(extras / f"{name}.npy")[SHORT], ours)
 
 
@@ -61,7 +63,7 @@ class TestDefault:
         manifest = read(compiled_model)
 
         assert WeightKind.INT8 is manifest.kind
-        assert "" == calibration.missed(manifest.gates)
+        assert "" == calibration.list_missed(manifest.gates)
         assert SMALL > (compiled_model / ONNX).stat().st_size
 
     def test_description(self, compiled_model: Path) -> None:
@@ -81,7 +83,7 @@ class TestDefault:
         """Its vectors are those of sentence-transformers but for the loss of int8."""
         floats: Vectors = np.load(compiled_once / "extras" / "vectors.npy")
         whole = [i for i, text in enumerate(TEXTS) if len(text) < 700]
-        ours = Runner(compiled_model, read(compiled_model)).rows([TEXTS[i] for i in whole])
+        ours = Runner(compiled_model, read(compiled_model)).embed_texts([TEXTS[i] for i in whole])
         found = calibration.compute_cosines(floats[whole], ours)
 
         assert 40 < len(whole)

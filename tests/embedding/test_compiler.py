@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding import compiler, manifest
 from cortex_actors.embedding.compiler import compile_model
-from cortex_actors.embedding.manifest import compiled, find_refusal, list_damaged
+from cortex_actors.embedding.manifest import find_compiled, find_refusal, list_damaged
 from cortex_actors.embedding.models import Model
 from cortex_actors.errors import CompileFailed, CompileNoRoom, NotCompilable
 from tests.architecture.source import ROOT
@@ -87,7 +87,7 @@ class TestCompile:
         said: list[str] = []
         manifest = await made(model, models, said.append)
 
-        assert compiled(models, "tiny@00") == (models / manifest.model_id, manifest)
+        assert find_compiled(models, "tiny@00") == (models / manifest.model_id, manifest)
         assert ["half way", "moving the compiled model to its place"] == said
         assert [] == leftovers(models)
 
@@ -114,7 +114,7 @@ class TestCompile:
         DAMAGES[kind][0](folder)
         manifest = await made(model, models)
 
-        assert compiled(models, "tiny@00") == (folder, manifest)
+        assert find_compiled(models, "tiny@00") == (folder, manifest)
         assert {} == list_damaged(models)
 
 
@@ -160,7 +160,7 @@ class TestFailure:
 
         assert error is caught.type
         assert [] == leftovers(models)
-        assert compiled(models, "tiny@00") is None
+        assert find_compiled(models, "tiny@00") is None
         behave(model, "good")
         assert 2 == (await made(model, models)).dimension
 
@@ -210,7 +210,7 @@ class TestKilled:
         # The end of the pipe is the end of the child, which was never told anything.
         await asyncio.to_thread(_wait_for_end, alive)
 
-        assert compiled(models, "tiny@00") is None
+        assert find_compiled(models, "tiny@00") is None
         assert 1 == len(leftovers(models))
         behave(model, "good")
         await made(model, models)

@@ -12,7 +12,7 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.embedding import manifest
 from cortex_actors.embedding.compiled import CompiledProvider
-from cortex_actors.rules.convergence import Voice, find_groups, opposed
+from cortex_actors.rules.convergence import Voice, find_groups, find_opposition
 from cortex_actors.storage.search.matrix import cosine
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ async def provider(compiled_model: Path) -> AsyncIterator[CompiledProvider]:
     """Give the compiled default model."""
     found = CompiledProvider(compiled_model, manifest.read(compiled_model), SystemClock())
     await found.start()
-    await found.settled()
+    await found.wait_settled()
     yield found
     await found.close()
 
@@ -86,7 +86,7 @@ class TestSentences:
         for pair in pairs:
             left, right = (pair[side]["text"] for side in "ab")
             near = cosine(rows[left], rows[right])
-            if near >= THRESHOLD and opposed(left, right, near) is None:
+            if near >= THRESHOLD and find_opposition(left, right, near) is None:
                 met[pair["label"]] = met.get(pair["label"], 0) + 1
 
         assert {"duplicate"} == set(met), met

@@ -37,7 +37,7 @@ class TestFirstStart:
     async def test_compiled(self, tmp_path: Path, tmp_home: Path, compiled_model: Path) -> None:
         """A home begins with the float model and goes on with the compiled one, by itself."""
         roots = copied(tmp_path, "atlas-api")
-        folder = Home.of(tmp_home, {}).models
+        folder = Home.find(tmp_home, {}).models
         folder.mkdir()
         shutil.copytree(compiled_model, folder / compiled_model.name)
         async with grown(tmp_home, embedding=REAL) as tree:
@@ -60,7 +60,7 @@ class TestFirstStart:
     async def test_damaged(self, tmp_path: Path, tmp_home: Path, compiled_model: Path) -> None:
         """A compiled model that lost a byte answers nothing wrong: what is asked finds words."""
         roots = copied(tmp_path, "atlas-api")
-        folder = Home.of(tmp_home, {}).models
+        folder = Home.find(tmp_home, {}).models
         folder.mkdir()
         shutil.copytree(compiled_model, folder / compiled_model.name)
         # A home that has come so far: the float model is not loaded once more for it.

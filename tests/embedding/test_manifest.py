@@ -9,8 +9,8 @@ from cortex_actors.embedding import manifest as manifests
 from cortex_actors.embedding.manifest import (
     QualityGates,
     WeightKind,
-    by_id,
-    compiled,
+    find_by_id,
+    find_compiled,
     list_damaged,
     read,
 )
@@ -47,8 +47,8 @@ class TestRead:
         with pytest.raises(ModelMissing, match=says) as caught:
             read(folder)
         assert "cortex model prepare" in str(caught.value)
-        assert compiled(tmp_path, "bert") is None
-        assert by_id(tmp_path, folder.name) is None
+        assert find_compiled(tmp_path, "bert") is None
+        assert find_by_id(tmp_path, folder.name) is None
         assert [folder.name] == list(list_damaged(tmp_path))
 
     def test_missing_folder(self, tmp_path: Path) -> None:
@@ -64,13 +64,13 @@ class TestFind:
         new = put(tmp_path, "bert", b"new", at=2)
         put(tmp_path, "other", b"other", at=3)
 
-        assert compiled(tmp_path, "bert") == (tmp_path / new.model_id, new)
-        assert by_id(tmp_path, old.model_id) == (tmp_path / old.model_id, old)
+        assert find_compiled(tmp_path, "bert") == (tmp_path / new.model_id, new)
+        assert find_by_id(tmp_path, old.model_id) == (tmp_path / old.model_id, old)
 
     def test_none(self, tmp_path: Path) -> None:
         """Where there is no folder of models there is no model, and nothing wrong."""
-        assert compiled(tmp_path / "none", "bert") is None
-        assert by_id(tmp_path / "none", "bert+int8-00000000") is None
+        assert find_compiled(tmp_path / "none", "bert") is None
+        assert find_by_id(tmp_path / "none", "bert+int8-00000000") is None
         assert {} == list_damaged(tmp_path / "none")
 
     def test_renamed(self, tmp_path: Path) -> None:
@@ -78,8 +78,8 @@ class TestFind:
         made = put(tmp_path, "bert")
         (tmp_path / made.model_id).rename(tmp_path / "bert+int8-ffffffff")
 
-        assert compiled(tmp_path, "bert") is None
-        assert by_id(tmp_path, "bert+int8-ffffffff") is None
+        assert find_compiled(tmp_path, "bert") is None
+        assert find_by_id(tmp_path, "bert+int8-ffffffff") is None
         assert "rename it back" in list_damaged(tmp_path)["bert+int8-ffffffff"]
 
     def test_in_the_making(self, tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ class TestFind:
         made = put(tmp_path, "bert")
         (tmp_path / made.model_id).rename(tmp_path / ".making-1")
 
-        assert compiled(tmp_path, "bert") is None
+        assert find_compiled(tmp_path, "bert") is None
         assert {} == list_damaged(tmp_path)
 
 
@@ -147,7 +147,7 @@ class TestInstall:
             )
 
         assert error is caught.type
-        assert compiled(tmp_path, "bert") is None
+        assert find_compiled(tmp_path, "bert") is None
 
     def test_no_folder(self, tmp_path: Path) -> None:
         """A place where no folder can be made is a typed error, too."""

@@ -50,7 +50,7 @@ async def there(tmp_path: Path, compiled_model: Path) -> AsyncIterator[Rememberi
     """Give an archivist with the real model and no judge but the rules."""
     provider = CompiledProvider(compiled_model, manifest.read(compiled_model), SystemClock())
     await provider.start()
-    await provider.settled()
+    await provider.wait_settled()
     try:
         async with opened(tmp_path) as office:
             yield await Remembering(office, Real(provider)).begin()  # type: ignore[arg-type]

@@ -49,7 +49,7 @@ class TestFirstStart:
         """The model that answers in a home that has none is written down, and stays."""
         async with bench(tmp_path) as home, home.runs():
             await eventually(lambda: chosen(8) == home.seat.settled)
-            assert chosen(8) == await home.store.read(models.active)
+            assert chosen(8) == await home.store.read(models.find_active)
             assert "idle" == (await home.describe()).state
 
     async def test_missing(self, tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ class TestFirstStart:
             home.seat.provider.state = ProviderState.MISSING
             async with home.runs():
                 await home.is_at("idle")
-                assert None is await home.store.read(models.active)
+                assert None is await home.store.read(models.find_active)
 
     async def test_ledger_decides(self, home: Bench) -> None:
         """A switch that nobody followed before the process ended is followed at the next start."""
@@ -78,9 +78,7 @@ class TestMigration:
             assert chosen(12) == await home.migrate("hashing-v1-12")
             await home.is_done(12)
             found = await home.store.read(
-                lambda c: embeddings.stored_vectors(
-                    c, "hashing-v1-12", [text_hash(t) for t in MANY]
-                )
+                lambda c: embeddings.load_vectors(c, "hashing-v1-12", [text_hash(t) for t in MANY])
             )
             expected = await Steered(12).embed(MANY)
 
@@ -115,7 +113,7 @@ class TestMigration:
             await home.migrate("hashing-v1-12")
             await home.is_done(12)
 
-        found = await home.store.read(lambda c: embeddings.progress(c, "hashing-v1-12"))
+        found = await home.store.read(lambda c: embeddings.count_progress(c, "hashing-v1-12"))
         assert found.total == found.done > len(MANY)
 
     async def test_inactive(self, home: Bench) -> None:
@@ -128,7 +126,7 @@ class TestMigration:
             await home.is_done(12)
 
         digest, model = text_hash(said.text), "hashing-v1-12"
-        found = await home.store.read(lambda c: embeddings.stored_vectors(c, model, [digest]))
+        found = await home.store.read(lambda c: embeddings.load_vectors(c, model, [digest]))
         assert [digest] == list(found)
 
     async def test_poison(self, home: Bench) -> None:
@@ -138,7 +136,7 @@ class TestMigration:
             await home.migrate("hashing-v1-12")
             await home.is_done(12)
 
-        found = await home.store.read(lambda c: embeddings.progress(c, "hashing-v1-12"))
+        found = await home.store.read(lambda c: embeddings.count_progress(c, "hashing-v1-12"))
         assert Progress(total=40, done=38) == found
 
     async def test_same_again(self, home: Bench) -> None:
@@ -158,7 +156,7 @@ class TestMigration:
             with pytest.raises(Refused, match="it is the model that answers now"):
                 await home.migrate("hashing-v1-8")
 
-            assert None is await home.store.read(models.coming)
+            assert None is await home.store.read(models.find_coming)
 
     async def test_makes_way(self, home: Bench) -> None:
         """While the pool has texts in hand it rests, and goes on afterwards."""
@@ -228,10 +226,10 @@ class TestEnd:
             await eventually(lambda: 1 == len(coming(home).batches))
             assert chosen(12) == await home.cancel()
             await home.is_at("idle")
-            assert chosen(8) == await home.store.read(models.active)
+            assert chosen(8) == await home.store.read(models.find_active)
             with pytest.raises(NotFound, match="no migration runs"):
                 await home.cancel()
-            kept = await home.store.read(lambda c: embeddings.progress(c, "hashing-v1-12"))
+            kept = await home.store.read(lambda c: embeddings.count_progress(c, "hashing-v1-12"))
             home.busy = False
             before = len(coming(home).batches)
             await home.migrate("hashing-v1-12")
@@ -256,10 +254,10 @@ class TestEnd:
         kept = Retired("hashing-v1-16", now - 6 * 86_400 * 1_000_000)
 
         async def forgotten() -> bool:
-            return [kept] == await home.store.read(models.retired)
+            return [kept] == await home.store.read(models.list_retired)
 
         async with home.runs():
             await eventually(forgotten)
         assert Progress(40, 0) == await home.store.read(
-            lambda c: embeddings.progress(c, "hashing-v1-12")
+            lambda c: embeddings.count_progress(c, "hashing-v1-12")
         )

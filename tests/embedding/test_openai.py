@@ -46,7 +46,7 @@ async def endpoint() -> AsyncIterator[FakeEndpoint]:
 async def provider(endpoint: FakeEndpoint, clock: ManualClock) -> AsyncIterator[OpenAIProvider]:
     """Give a provider that is ready."""
     async with provided(endpoint, clock) as found:
-        assert ProviderState.READY is await found.settled()
+        assert ProviderState.READY is await found.wait_settled()
         yield found
 
 
@@ -116,7 +116,7 @@ class TestLongTexts:
         """A text longer than the model reads is embedded in pieces, and nothing of it is lost."""
         text = "Use tabs. " * 20
         async with provided(endpoint, clock, max_tokens=16) as provider:
-            await provider.settled()
+            await provider.wait_settled()
             found = await provider.embed(["short", text])
         sent = endpoint.texts[-1]
 
@@ -142,7 +142,7 @@ class TestSpace:
             with pytest.raises(EmbedderLoading):
                 await provider.embed(["a"])
             endpoint.gate.set()
-            await provider.settled()
+            await provider.wait_settled()
 
             assert (0, 4) == (before, provider.dimension)
             assert [[PROBE]] == endpoint.texts
@@ -151,7 +151,7 @@ class TestSpace:
         """Where the endpoint tells no tokens they are estimated."""
         endpoint.rule = _uncounted
         async with provided(endpoint, clock) as provider:
-            await provider.settled()
+            await provider.wait_settled()
             before = provider.counters["tokens"]
             await provider.embed(["twelve bytes"])
 
@@ -162,7 +162,7 @@ class TestKey:
     async def test_sent(self, endpoint: FakeEndpoint, clock: ManualClock) -> None:
         """The key goes into the header, and into nothing else."""
         async with provided(endpoint, clock, api_key=KEY) as provider:
-            await provider.settled()
+            await provider.wait_settled()
             await provider.embed(["a"])
 
         assert f"Bearer {KEY}" == endpoint.requests[-1].headers["authorization"]
@@ -180,7 +180,7 @@ class TestKey:
         endpoint.rule = lambda _: error(403, f"the key {KEY} may not")
         with caplog.at_level(logging.DEBUG):
             async with provided(endpoint, clock, api_key=KEY) as provider:
-                assert ProviderState.MISSING is await provider.settled()
+                assert ProviderState.MISSING is await provider.wait_settled()
                 with pytest.raises(EmbedderDown) as caught:
                     await provider.embed(["a"])
                 reason = provider.reason
@@ -207,7 +207,7 @@ class TestEnvironment:
         provider = OpenAIProvider("m", clock, settings=settings)
         await provider.start()
         async with asyncio.timeout(30):
-            state, reason = await provider.settled(), provider.reason
+            state, reason = await provider.wait_settled(), provider.reason
         await provider.close()
 
         assert ProviderState.MISSING is state
@@ -218,13 +218,13 @@ class TestLife:
     async def test_again(self, endpoint: FakeEndpoint, clock: ManualClock) -> None:
         """A provider that was closed can be started again; a second start changes nothing."""
         async with provided(endpoint, clock) as provider:
-            await provider.settled()
+            await provider.wait_settled()
             await provider.close()
             with pytest.raises(EmbedderLoading):
                 await provider.embed(["a"])
             await provider.start()
             await provider.start()
-            await provider.settled()
+            await provider.wait_settled()
 
             assert (1, 4) == (await provider.embed(["a"])).shape
             assert [[PROBE], [PROBE], ["a"]] == endpoint.texts

@@ -45,7 +45,7 @@ async def endpoint() -> AsyncIterator[FakeEndpoint]:
 async def provider(endpoint: FakeEndpoint, clock: ManualClock) -> AsyncIterator[OpenAIProvider]:
     """Give a provider that is ready."""
     async with provided(endpoint, clock) as found:
-        await found.settled()
+        await found.wait_settled()
         yield found
 
 
@@ -148,14 +148,14 @@ class TestDimension:
     async def test_ledgers(self, endpoint: FakeEndpoint, clock: ManualClock) -> None:
         """Where the length of the vectors there are is known, another one is refused at once."""
         async with provided(endpoint, clock, expected=8, dimension=4) as provider:
-            assert ProviderState.MISSING is await provider.settled()
+            assert ProviderState.MISSING is await provider.wait_settled()
             assert 8 == provider.dimension
             assert "4 numbers now where 8" in provider.reason
 
     async def test_settings(self, endpoint: FakeEndpoint, clock: ManualClock) -> None:
         """So is it where the settings say the length."""
         async with provided(endpoint, clock, dimension=8) as provider:
-            assert ProviderState.MISSING is await provider.settled()
+            assert ProviderState.MISSING is await provider.wait_settled()
             assert "4 numbers now where 8" in provider.reason
 
 

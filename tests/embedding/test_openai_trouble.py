@@ -53,7 +53,7 @@ async def ready(
         retries=retries,
         request_timeout_s=request_timeout_s,
     ) as found:
-        assert ProviderState.READY is await found.settled()
+        assert ProviderState.READY is await found.wait_settled()
         yield found
 
 
@@ -228,7 +228,7 @@ class TestAwayAtStart:
         """An endpoint that is not there at the start is looked for until it is."""
         url, port = endpoint.url, await endpoint.close()
         async with provided(endpoint, clock, base_url=url, retries=0) as provider:
-            assert ProviderState.DOWN is await provider.settled()
+            assert ProviderState.DOWN is await provider.wait_settled()
             assert "cannot be reached" in provider.reason
             assert "next attempt in 30 s" in provider.reason
             await clock.next_alarm()
@@ -257,7 +257,7 @@ class TestMend:
         """What only a person can mend makes it missing, and the reason names the mend."""
         endpoint.rule = lambda _: error(status, "no", Location="http://elsewhere.invalid/")
         async with provided(endpoint, clock) as provider:
-            assert ProviderState.MISSING is await provider.settled()
+            assert ProviderState.MISSING is await provider.wait_settled()
             with pytest.raises(ModelMissing, match=mend):
                 await provider.embed(["a"])
 
@@ -281,6 +281,6 @@ class TestMend:
         async with provided(
             endpoint, clock, base_url="http://example.org", api_key="k"
         ) as provider:
-            assert ProviderState.MISSING is await provider.settled()
+            assert ProviderState.MISSING is await provider.wait_settled()
             with pytest.raises(ModelMissing, match="use https"):
                 await provider.embed(["a"])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cortex_actors.embedding.provider import ProviderState, check_rows, explain_refusal, unit
+from cortex_actors.embedding.provider import ProviderState, check_rows, explain_refusal, scale_rows
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading, ModelMissing
 from tests.embedding.support import StagedProvider, is_provider
 
@@ -11,14 +11,14 @@ from tests.embedding.support import StagedProvider, is_provider
 class TestUnit:
     def test_length(self) -> None:
         """Rows keep their direction and get length 1; a row of nothing stays."""
-        rows = unit(np.array([[3.0, 4.0], [0.0, 0.0]]))
+        rows = scale_rows(np.array([[3.0, 4.0], [0.0, 0.0]]))
 
         assert np.allclose([[0.6, 0.8], [0.0, 0.0]], rows)
         assert np.float32 == rows.dtype
 
     def test_large_numbers(self) -> None:
         """Lengths are computed wide enough for any float32."""
-        rows = unit(np.array([[3e38, 3e38]], dtype=np.float32))
+        rows = scale_rows(np.array([[3e38, 3e38]], dtype=np.float32))
 
         assert np.allclose(1.0, np.linalg.norm(rows))
 

@@ -45,7 +45,7 @@ async def embedder(folder: Path, clock: ManualClock) -> AsyncIterator[SentencePr
 async def settled(provider: SentenceProvider) -> ProviderState:
     """Wait, not for ever, until the state is not `loading`."""
     async with asyncio.timeout(20):
-        return await provider.settled()
+        return await provider.wait_settled()
 
 
 async def mended(provider: SentenceProvider, clock: ManualClock) -> ProviderState:
@@ -198,7 +198,7 @@ class TestChoose:
         chosen = make_provider(EmbeddingSettings(provider="hashing"), clock)
 
         assert isinstance(chosen, HashingProvider)
-        assert ProviderState.READY is await is_provider(chosen).settled()
+        assert ProviderState.READY is await is_provider(chosen).wait_settled()
 
     async def test_default(self, clock: ManualClock) -> None:
         """By default it is the shipped model, described before it is loaded."""

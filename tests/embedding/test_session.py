@@ -29,7 +29,7 @@ class TestRows:
         """Its rows are near to the float model's of the same texts."""
         reference = np.load(compiled_once / "extras" / "vectors.npy")
         short = [number for number, text in enumerate(TEXTS) if len(text) < 500]
-        rows = runner.rows([TEXTS[number] for number in short])
+        rows = runner.embed_texts([TEXTS[number] for number in short])
         cosines = np.einsum("ij,ij->i", rows, reference[short])
 
         assert cosines.mean() > 0.99
@@ -37,7 +37,9 @@ class TestRows:
 
     def test_budget(self, runner: Runner) -> None:
         """The size of the micro-batches changes no row by more than the last bit of a number."""
-        apart = runner.rows(TEXTS[::3], budget=64) - runner.rows(TEXTS[::3], budget=1_024)
+        apart = runner.embed_texts(TEXTS[::3], budget=64) - runner.embed_texts(
+            TEXTS[::3], budget=1_024
+        )
 
         assert np.abs(apart).max() < 2e-7
 
@@ -52,13 +54,13 @@ class TestFaults:
         """Rows of another width than promised are the model's fault."""
         promised = replace(manifest.read(compiled_model), dimension=7)
         with pytest.raises(EmbedderDown, match="rows of shape"):
-            Runner(compiled_model, promised).rows(["a"])
+            Runner(compiled_model, promised).embed_texts(["a"])
 
     def test_inputs(self, compiled_model: Path) -> None:
         """A model that wants other inputs than its manifest says is the model's fault."""
         promised = replace(manifest.read(compiled_model), inputs=("input_ids",))
         with pytest.raises((BadInput, EmbedderDown), match=promised.model_id[:10]):
-            Runner(compiled_model, promised).rows(["a"])
+            Runner(compiled_model, promised).embed_texts(["a"])
 
     def test_no_tokeniser(self, compiled_model: Path, tmp_path: Path) -> None:
         """A file that is no tokeniser makes no model."""

@@ -46,14 +46,14 @@ def byte_level() -> Tokenizer:
 class TestReading:
     def test_whole(self, tokens: WordPieces) -> None:
         """A text of one window is one piece: its tokens between the special ones, none filled."""
-        [piece] = tokens.pieces(["hello world"])
+        [piece] = tokens.cut_texts(["hello world"])
 
         assert [101, 7592, 2088, 102] == list(piece.ids)
         assert (0, 2, "hello world") == (piece.owner, piece.weight, piece.text)
 
     def test_empty(self, tokens: WordPieces) -> None:
         """An empty text is a piece that counts for one token."""
-        assert [(0, 1), (1, 1)] == [(p.owner, p.weight) for p in tokens.pieces(["", " "])]
+        assert [(0, 1), (1, 1)] == [(p.owner, p.weight) for p in tokens.cut_texts(["", " "])]
 
     def test_count(self, tokens: WordPieces) -> None:
         """Tokens are counted to the end of the text, whatever the file says of cutting."""
@@ -71,7 +71,7 @@ class TestPieces:
     @given(text=TEXTS)
     def test_nothing_lost(self, tokens: WordPieces, text: str) -> None:
         """The pieces of a text join to it, and none is longer than the model reads."""
-        pieces = tokens.pieces([text])
+        pieces = tokens.cut_texts([text])
 
         assert text == "".join(piece.text for piece in pieces)
         assert all(len(piece.ids) <= 16 for piece in pieces)
@@ -81,8 +81,8 @@ class TestPieces:
     def test_every_token_once(self, tokens: WordPieces, words: list[str]) -> None:
         """The pieces of a text of words have its tokens, each once and in order."""
         text = " ".join(words)
-        [whole] = WordPieces(tokens._tokenizer, 10_000).pieces([text])
-        pieces = tokens.pieces([text])
+        [whole] = WordPieces(tokens._tokenizer, 10_000).cut_texts([text])
+        pieces = tokens.cut_texts([text])
 
         assert list(whole.ids[1:-1]) == [token for piece in pieces for token in piece.ids[1:-1]]
 
@@ -90,13 +90,13 @@ class TestPieces:
     @given(text=TEXTS)
     def test_space_in_front(self, text: str) -> None:
         """A tokeniser that marks the start of a text is never given more than the model reads."""
-        pieces = WordPieces(byte_level(), 8).pieces([text])
+        pieces = WordPieces(byte_level(), 8).cut_texts([text])
 
         assert text == "".join(piece.text for piece in pieces)
         assert all(len(piece.ids) <= 8 for piece in pieces)
 
     def test_owners(self, tokens: WordPieces) -> None:
         """Each piece names its text, in the order of the texts."""
-        owners = [piece.owner for piece in tokens.pieces(["a", "word " * 30, "b"])]
+        owners = [piece.owner for piece in tokens.cut_texts(["a", "word " * 30, "b"])]
 
         assert [0, 1, 1, 1, 2] == owners

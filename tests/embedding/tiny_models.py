@@ -114,7 +114,7 @@ def word_pieces() -> Any:
         special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"],
         show_progress=False,
     )
-    made.train_from_iterator(calibration.texts(), trainer)
+    made.train_from_iterator(calibration.load_texts(), trainer)
     made.post_processor = processors.TemplateProcessing(
         single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)]
     )
@@ -129,7 +129,7 @@ def _byte_pairs() -> Any:
     made = Tokenizer(models.BPE(unk_token="<unk>"))
     made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     made.train_from_iterator(
-        calibration.texts(),
+        calibration.load_texts(),
         trainers.BpeTrainer(
             vocab_size=WORDS,
             special_tokens=["<s>", "<pad>", "</s>", "<unk>"],

@@ -6,14 +6,14 @@ import pytest
 
 from cortex_actors.embedding.openai import EMBEDDING
 from cortex_actors.endpoint import replies
-from cortex_actors.endpoint.replies import Use, host_of
+from cortex_actors.endpoint.replies import Use, find_host
 from cortex_actors.errors import EndpointUnusable
 
 #: A key that must be seen nowhere.
 KEY = "sk-very-secret"
 
 #: An endpoint for embeddings.
-endpoint = partial(replies.endpoint, use=EMBEDDING)
+endpoint = partial(replies.read_endpoint, use=EMBEDDING)
 
 
 class TestAddress:
@@ -36,17 +36,17 @@ class TestAddress:
         """An address is used as it is; host and unusual port name the vector space."""
         found = endpoint(given, "")
 
-        assert (url, host, host) == (found.url, found.host, host_of(given))
+        assert (url, host, host) == (found.url, found.host, find_host(given))
 
     def test_named(self) -> None:
         """What it is asked for is where its address ends, and what errors call it."""
         chat = Use("judging", "judging", "chat/completions", "a chat API")
-        found = replies.endpoint("http://h/v1", "", use=chat)
+        found = replies.read_endpoint("http://h/v1", "", use=chat)
 
         assert "http://h/v1/chat/completions" == found.url
         assert "the judging endpoint h" == found.named
         with pytest.raises(EndpointUnusable, match=r"judging\.base_url"):
-            replies.endpoint("h", "", use=chat)
+            replies.read_endpoint("h", "", use=chat)
 
     @pytest.mark.parametrize(
         ("given", "reason"),
@@ -71,7 +71,7 @@ class TestAddress:
 
         assert "embedding.base_url" in str(caught.value)
         assert KEY not in str(caught.value)
-        assert "?" == host_of(given)
+        assert "?" == find_host(given)
 
 
 class TestKey:

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.endpoint.connection import LONGEST_REST, pause, read_retry_after
+from cortex_actors.endpoint.connection import LONGEST_REST, choose_pause, read_retry_after
 
 #: The other form that the header may have.
 DATE = "Thu, 01 Jan 2026 00:01:30 GMT"
@@ -11,15 +11,17 @@ DATE = "Thu, 01 Jan 2026 00:01:30 GMT"
 class TestPause:
     def test_doubles(self) -> None:
         """Pauses double from half a second up to eight."""
-        assert [0.5, 1.0, 2.0, 4.0, 8.0, 8.0] == [pause(attempt, 1.0) for attempt in range(6)]
+        assert [0.5, 1.0, 2.0, 4.0, 8.0, 8.0] == [
+            choose_pause(attempt, 1.0) for attempt in range(6)
+        ]
 
     def test_jitter(self) -> None:
         """Half of a pause is left to chance, so that many clients do not come back together."""
-        assert (1.0, 1.5, 2.0) == (pause(2, 0.0), pause(2, 0.5), pause(2, 1.0))
+        assert (1.0, 1.5, 2.0) == (choose_pause(2, 0.0), choose_pause(2, 0.5), choose_pause(2, 1.0))
 
     def test_large(self) -> None:
         """A number of attempts that would overflow is a long pause like any other."""
-        assert 8.0 == pause(900, 1.0)
+        assert 8.0 == choose_pause(900, 1.0)
 
 
 class TestRetryAfter:

@@ -22,7 +22,7 @@ def fail(breaker: Breaker, times: int, at: float) -> None:
     """Let attempts fail."""
     for _ in range(times):
         assert breaker.admits(at)
-        breaker.failed("no luck", at)
+        breaker.note_failure("no luck", at)
 
 
 class TestClosed:
@@ -34,14 +34,14 @@ class TestClosed:
         assert breaker.admits(0.0)
         assert (SwitchPosition.CLOSED, 0.0, "") == (
             breaker.position,
-            breaker.remaining(0.0),
+            breaker.compute_wait(0.0),
             breaker.reason,
         )
 
     def test_forgets(self, breaker: Breaker) -> None:
         """A success in between makes the count begin again."""
         fail(breaker, 2, 0.0)
-        breaker.succeeded()
+        breaker.note_success()
         fail(breaker, 2, 0.0)
 
         assert SwitchPosition.CLOSED is breaker.position
@@ -54,38 +54,38 @@ class TestOpen:
         await clock.advance(9.5)
 
         assert not breaker.admits(clock.monotonic())
-        assert 0.5 == breaker.remaining(clock.monotonic())
+        assert 0.5 == breaker.compute_wait(clock.monotonic())
         assert ("no luck", 1) == (breaker.reason, breaker.opened)
 
     def test_late_failure(self, breaker: Breaker) -> None:
         """An attempt that began before it opened, and fails after, does not open it once more."""
         assert breaker.admits(0.0)
         fail(breaker, 3, 0.0)
-        breaker.failed("late", 4.0)
+        breaker.note_failure("late", 4.0)
 
-        assert (1, 10.0) == (breaker.opened, breaker.remaining(4.0))
+        assert (1, 10.0) == (breaker.opened, breaker.compute_wait(4.0))
 
     def test_late_success(self, breaker: Breaker) -> None:
         """An attempt that began before it opened, and goes well, closes it."""
         assert breaker.admits(0.0)
         fail(breaker, 3, 0.0)
-        breaker.succeeded()
+        breaker.note_success()
 
         assert breaker.admits(0.0)
 
     def test_rest(self, breaker: Breaker) -> None:
         """A rest that was asked for opens it at once, for as long, and is not cut short."""
-        breaker.failed("slow down", 0.0, rest=60.0)
-        breaker.failed("late", 1.0)
+        breaker.note_failure("slow down", 0.0, rest=60.0)
+        breaker.note_failure("late", 1.0)
 
-        assert 59.0 == breaker.remaining(1.0)
+        assert 59.0 == breaker.compute_wait(1.0)
         assert not breaker.admits(59.9)
 
     def test_short_rest(self, breaker: Breaker) -> None:
         """A rest shorter than the pause still lasts as long as the pause."""
-        breaker.failed("slow down", 0.0, rest=1.0)
+        breaker.note_failure("slow down", 0.0, rest=1.0)
 
-        assert 10.0 == breaker.remaining(0.0)
+        assert 10.0 == breaker.compute_wait(0.0)
 
 
 class TestHalfOpen:
@@ -104,26 +104,26 @@ class TestHalfOpen:
         fail(breaker, 3, 0.0)
         assert breaker.admits(10.0)
         if goes_well:
-            breaker.succeeded()
+            breaker.note_success()
         else:
-            breaker.failed("again", 11.0)
+            breaker.note_failure("again", 11.0)
 
         assert goes_well is breaker.admits(12.0)
-        assert (0.0 if goes_well else 9.0) == breaker.remaining(12.0)
+        assert (0.0 if goes_well else 9.0) == breaker.compute_wait(12.0)
         assert ("" if goes_well else "again") == breaker.reason
 
     def test_given_up(self, breaker: Breaker) -> None:
         """When that attempt is given up without an answer, the next one decides at once."""
         fail(breaker, 3, 0.0)
         assert breaker.admits(10.0)
-        breaker.abandoned(11.0)
+        breaker.note_abandoned(11.0)
 
         assert breaker.admits(11.0)
 
     def test_given_up_while_closed(self, breaker: Breaker) -> None:
         """An attempt given up while it is closed changes nothing."""
         assert breaker.admits(0.0)
-        breaker.abandoned(0.0)
+        breaker.note_abandoned(0.0)
 
         assert SwitchPosition.CLOSED is breaker.position
 
@@ -137,14 +137,14 @@ class TestAnyLife:
             at += passes
             if not breaker.admits(at):
                 # Adding and taking away rounds.
-                assert 0.0 < breaker.remaining(at) <= 5.0 + 1e-9
+                assert 0.0 < breaker.compute_wait(at) <= 5.0 + 1e-9
                 continue
             match outcome:
                 case "s":
-                    breaker.succeeded()
+                    breaker.note_success()
                 case "f":
-                    breaker.failed("x", at)
+                    breaker.note_failure("x", at)
                 case _:
-                    breaker.abandoned(at)
+                    breaker.note_abandoned(at)
 
         assert breaker.admits(at + 5.0)

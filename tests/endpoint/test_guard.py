@@ -53,7 +53,7 @@ class TestPlaces:
                 with pytest.raises(StoreTimeout, match="waiting for others"):
                     async with guard.attempt(0.01):
                         pass
-        assert "" == guard.refusal()
+        assert "" == guard.explain_refusal()
 
     async def test_left(self, guard: Guard, clock: ManualClock) -> None:
         """Whoever waited is told how much of its time is left."""
@@ -80,7 +80,7 @@ class TestPlaces:
 
         tasks = [asyncio.create_task(ask()) for _ in range(2 + 2 * QUEUED)]
         await eventually(lambda: guard.waiting == 2 * QUEUED)
-        assert "wait for it already" in guard.refusal()
+        assert "wait for it already" in guard.explain_refusal()
         with pytest.raises(LeftAlone):
             async with guard.attempt(5):
                 pass
@@ -92,18 +92,18 @@ class TestBreaker:
     async def test_opens(self, guard: Guard, clock: ManualClock) -> None:
         """After failures in a row nobody asks until the pause is over; then one does."""
         await fail(guard)
-        assert "left alone for 10 s more: no luck" == guard.refusal()
+        assert "left alone for 10 s more: no luck" == guard.explain_refusal()
         with pytest.raises(LeftAlone):
             async with guard.attempt(5):
                 pass
         await clock.advance(10)
-        assert "" == guard.refusal()
+        assert "" == guard.explain_refusal()
         async with guard.attempt(5):
-            assert "until one question" in guard.refusal()
+            assert "until one question" in guard.explain_refusal()
         assert (SwitchPosition.CLOSED, 1, "") == (
             guard.breaker.position,
             guard.breaker.opened,
-            guard.refusal(),
+            guard.explain_refusal(),
         )
 
     async def test_while_waiting(self, clock: ManualClock) -> None:
@@ -126,7 +126,7 @@ class TestBreaker:
     async def test_rest(self, guard: Guard) -> None:
         """A store that asks to be left alone is left alone at once, for as long."""
         await fail(guard, 1, BadStatus("answered 503", status=503, rest=60.0))
-        assert "left alone for 60 s more: answered 503" == guard.refusal()
+        assert "left alone for 60 s more: answered 503" == guard.explain_refusal()
 
     async def test_refused_questions(self, guard: Guard) -> None:
         """A store that refuses questions works."""
@@ -136,7 +136,7 @@ class TestBreaker:
     async def test_timeouts(self, guard: Guard) -> None:
         """Being late is a failure."""
         await fail(guard, 3, StoreTimeout("timeout after 5.00 s"))
-        assert "timeout after 5.00 s" in guard.refusal()
+        assert "timeout after 5.00 s" in guard.explain_refusal()
 
     async def test_cancelled(self, guard: Guard, clock: ManualClock) -> None:
         """A question that is given up says nothing of the store, and the next one may ask."""
@@ -152,7 +152,7 @@ class TestBreaker:
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
-        assert ("", 0) == (guard.refusal(), guard.running)
+        assert ("", 0) == (guard.explain_refusal(), guard.running)
 
     async def test_cancelled_late(self, guard: Guard, clock: ManualClock) -> None:
         """A question that is given up when its time is over is a failure: the store was late."""
@@ -162,7 +162,7 @@ class TestBreaker:
                     await clock.advance(5)
                     raise asyncio.CancelledError
 
-        assert "timeout after 5.00 s" in guard.refusal()
+        assert "timeout after 5.00 s" in guard.explain_refusal()
 
 
 class TestNotToBlame:
@@ -170,4 +170,4 @@ class TestNotToBlame:
         """Whoever could not ask, by no fault of the store's, is no failure of it."""
         await fail(guard, 10, LeftAlone("not ready"))
 
-        assert ("", SwitchPosition.CLOSED) == (guard.refusal(), guard.breaker.position)
+        assert ("", SwitchPosition.CLOSED) == (guard.explain_refusal(), guard.breaker.position)

@@ -70,17 +70,17 @@ class TestRebinding:
     async def test_nearer(self, clock: ManualClock, near: str) -> None:
         """A name that was far away and turns near is refused: a web page's trick."""
         async with line_to("https://store.test", clock, resolve=Names([FAR], [near])) as line:
-            assert (FAR,) == await line.ips(5)
+            assert (FAR,) == await line.resolve(5)
             await clock.advance(KEPT)
             with pytest.raises(StoreUnusable, match="far away"):
-                await line.ips(5)
+                await line.resolve(5)
 
     async def test_farther(self, clock: ManualClock) -> None:
         """A store may move away."""
         async with line_to("http://nas.test", clock, resolve=Names(["10.0.0.2"], [FAR])) as line:
-            await line.ips(5)
+            await line.resolve(5)
             await clock.advance(KEPT)
-            assert (FAR,) == await line.ips(5)
+            assert (FAR,) == await line.resolve(5)
 
     @pytest.mark.parametrize("forbidden", [METADATA, "::ffff:169.254.169.254", "224.0.0.1"])
     async def test_one_of_many(self, clock: ManualClock, forbidden: str) -> None:
@@ -99,25 +99,25 @@ class TestLook:
     async def test_spellings(self, clock: ManualClock, host: str) -> None:
         """However an address is spelt, what is judged is what the system makes of it."""
         async with line_to(f"http://{host}", clock) as line:
-            assert "127.0.0.1" in await line.ips(5)
+            assert "127.0.0.1" in await line.resolve(5)
 
     @pytest.mark.parametrize("host", ["0", "2852039166", "0xa9fea9fe", "169.254.43518"])
     async def test_forbidden_spellings(self, clock: ManualClock, host: str) -> None:
         """A forbidden address is forbidden however it is spelt."""
         async with line_to(f"http://{host}", clock) as line:
             with pytest.raises(StoreUnusable):
-                await line.ips(5)
+                await line.resolve(5)
 
     async def test_kept(self, clock: ManualClock) -> None:
         """A name is looked up once a minute, however many ask."""
         names = Names(["127.0.0.1"])
         async with line_to("http://store.test", clock, resolve=names) as line:
-            await asyncio.gather(*(line.ips(5) for _ in range(5)))
+            await asyncio.gather(*(line.resolve(5) for _ in range(5)))
             await clock.advance(KEPT - 1)
-            await line.ips(5)
+            await line.resolve(5)
             assert 1 == names.looks
             await clock.advance(1)
-            await line.ips(5)
+            await line.resolve(5)
             assert 2 == names.looks
 
     async def test_moved(self, clock: ManualClock) -> None:
@@ -137,9 +137,9 @@ class TestLook:
             names = Names(["::1", "127.0.0.1"])
             async with line_to(url, clock, resolve=names) as line:
                 await line.post("/search", {}, seconds=5)
-                assert ("127.0.0.1", "::1") == await line.ips(5)
+                assert ("127.0.0.1", "::1") == await line.resolve(5)
                 await clock.advance(KEPT)
-                assert ("127.0.0.1", "::1") == await line.ips(5)
+                assert ("127.0.0.1", "::1") == await line.resolve(5)
 
     @pytest.mark.slow
     @pytest.mark.skipif(sys.platform != "linux", reason="others have one loopback address")
@@ -156,9 +156,9 @@ class TestLook:
         """While the name server is away, a store stays where it was found."""
         names = Names(["127.0.0.1"], OSError("no name server"))
         async with line_to("http://store.test", clock, resolve=names) as line:
-            await line.ips(5)
+            await line.resolve(5)
             await clock.advance(KEPT)
-            assert ("127.0.0.1",) == await line.ips(5)
+            assert ("127.0.0.1",) == await line.resolve(5)
 
     @pytest.mark.parametrize("answer", [OSError("no such name"), []])
     async def test_nobody(self, clock: ManualClock, answer: Sequence[str] | OSError) -> None:
@@ -176,7 +176,7 @@ class TestLook:
             return []
 
         async with line_to("http://store.test", clock, resolve=hangs) as line:
-            asked = asyncio.create_task(line.ips(30))
+            asked = asyncio.create_task(line.resolve(30))
             await asyncio.to_thread(lambda: None)
             await line.close()
             with pytest.raises(StoreDown, match="is closed"):
@@ -195,7 +195,7 @@ class TestLook:
             for _ in range(2):
                 with pytest.raises(StoreTimeout):
                     await line.post("/search", {}, seconds=0.05)
-            asked = asyncio.create_task(line.ips(5))
+            asked = asyncio.create_task(line.resolve(5))
             gate.set()
             assert ("127.0.0.1",) == await asked
 
@@ -213,12 +213,12 @@ class TestPolicy:
     async def test_without_token(self, clock: ManualClock) -> None:
         """Without a token, a store in this house may be asked over plain http."""
         async with line_to("http://nas", clock, resolve=Names(["192.168.0.7"])) as line:
-            assert ("192.168.0.7",) == await line.ips(5)
+            assert ("192.168.0.7",) == await line.resolve(5)
 
     async def test_allowed(self, clock: ManualClock) -> None:
         """Where hosts are listed, no other one is even looked up."""
         names = Names(["127.0.0.1"])
         async with line_to("http://b", clock, resolve=names, allow_hosts=("a",)) as line:
             with pytest.raises(StoreUnusable, match="allow_hosts"):
-                await line.ips(5)
+                await line.resolve(5)
         assert 0 == names.looks

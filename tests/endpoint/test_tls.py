@@ -7,7 +7,7 @@ import truststore
 
 from cortex_actors.embedding.openai import EMBEDDING
 from cortex_actors.endpoint.client import Breaker, EndpointClient
-from cortex_actors.endpoint.connection import context
+from cortex_actors.endpoint.connection import make_context
 from cortex_actors.errors import EndpointDown, StoreUnusable
 from cortex_actors.sections import EmbeddingSettings, TlsSettings
 from cortex_actors.settings import Settings
@@ -111,8 +111,8 @@ class TestClient:
 class TestSetting:
     def test_context(self) -> None:
         """`tls.trust_system_store` has the operating system judge certificates."""
-        assert isinstance(context(system_store=True), truststore.SSLContext)
-        assert not isinstance(context(system_store=False), truststore.SSLContext)
+        assert isinstance(make_context(system_store=True), truststore.SSLContext)
+        assert not isinstance(make_context(system_store=False), truststore.SSLContext)
 
     @pytest.mark.parametrize(
         "tls", [{"trust_system_store": "yes"}, TlsSettings(trust_system_store=True)]

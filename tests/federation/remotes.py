@@ -72,7 +72,7 @@ class Filed(Far):
         self.topics: list[tuple[tuple[str, ...], tuple[str, ...]]] = []
         self.topics_fail: Exception | None = None
 
-    async def by_topic(self, asked: ByTopic) -> Answer:
+    async def find_by_topic(self, asked: ByTopic) -> Answer:
         """Return what is filed there."""
         assert asked.seconds > 0
         self.topics.append((tuple(asked.topics), tuple(asked.exclude_ids)))

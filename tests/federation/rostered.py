@@ -117,7 +117,7 @@ class House:
         self.said: list[Event[Payload]] = []
         self.bus.subscribe("store:*", self.said.append)
         self.shelf = Shelf(LOCAL, ("a", 0.9), kind=LOCAL)
-        actors = Actors.of(self.names)
+        actors = Actors.from_tree(self.names)
         self.verbs = FrontDesk(partial_call(actors=actors))
         self.port = actors.roster
         self._ask = partial(
@@ -153,7 +153,7 @@ class House:
 
     async def fan(self) -> Fan:
         """Return what a question would be asked with."""
-        return await self.port.ask(Roster.fan)
+        return await self.port.ask(Roster.get_fan)
 
     async def recall(self, text: str = "tabs", **more: Any) -> Recall:
         """Ask everything, through the federation."""
@@ -173,7 +173,7 @@ class House:
 
     async def described(self) -> dict[str, Any]:
         """Return in short how the stores are."""
-        return dict(await self.port.within(5).ask(Roster.described))
+        return dict(await self.port.limit(5).ask(Roster.describe))
 
     async def health(self, name: str) -> dict[str, Any]:
         """Return how a store has been doing."""

@@ -55,7 +55,7 @@ class Shelf:
         self.left_out: tuple[str, ...] = ()
         self.knows: tuple[str, ...] | None = None
 
-    def unmet(self, question: Question) -> str:
+    def explain_unmet(self, question: Question) -> str:
         """Return which condition it does not know, if it does not know all there are."""
         if self.knows is None:
             return ""
@@ -72,7 +72,7 @@ class Shelf:
             raise self.fails
         return Answer(tuple(self.hits), self.left_out)
 
-    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
+    async def find_by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Have nothing under any topic."""
         del asked, question
         return Answer(())

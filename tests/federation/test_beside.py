@@ -12,7 +12,7 @@ from cortex_actors.federation import federation
 from cortex_actors.federation.store import LOCAL, ByTopic
 from cortex_actors.sections import FederationSettings
 from cortex_actors.testing import PATIENCE, ManualClock
-from cortex_actors.text.summary import BESIDE, price, tokens
+from cortex_actors.text.summary import BESIDE, compute_price, count_tokens
 from tests.federation.remotes import Filed, hit, remote
 from tests.federation.support import Shelf, Village
 
@@ -34,11 +34,11 @@ SOON = 0.05
 class Hanging(Filed):
     """A program that never answers when it is asked by topic."""
 
-    async def by_topic(self, asked: ByTopic) -> Answer:
+    async def find_by_topic(self, asked: ByTopic) -> Answer:
         """Wait for ever."""
         self.topics.append((tuple(asked.topics), tuple(asked.exclude_ids)))
         await asyncio.Event().wait()
-        return await super().by_topic(asked)
+        return await super().find_by_topic(asked)
 
 
 def program(dice: random.Random, name: str) -> Filed:
@@ -97,7 +97,7 @@ class TestAdditive:
         """What is left of a budget pays for it, and nothing beyond."""
         far = Filed(hit("a", topic="ci"), filed=[hit("t", "x" * 400), hit("u", "x" * 4)])
         village = await Village([remote(far)]).begin()
-        budget = 2 * price(hit("a")) + tokens(f"{BESIDE}\n")
+        budget = 2 * compute_price(hit("a")) + count_tokens(f"{BESIDE}\n")
         found = await village.recall(limit=None, budget_tokens=budget)
 
         assert (["a"], ["u"]) == (

@@ -74,7 +74,7 @@ class TestSettings:
         async with bound("http://127.0.0.1:1", breaker_failures=2, breaker_pause_s=77.0) as one:
             guard = one.store.guard
             for _ in range(2):
-                assert "" == guard.refusal()
+                assert "" == guard.explain_refusal()
                 with suppress(StoreDown):
                     async with guard.attempt(LONG):
                         raise StoreDown("no luck")

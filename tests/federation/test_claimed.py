@@ -58,10 +58,10 @@ async def told(kind: str) -> RankedHit | None:
         case "vectors":  # Chroma and pgvector
             found = make_nearest("far", [ROW], is_cosine=True, limit=1, shape="rows")
         case "mcp":
-            return Fields().hit(ROW, store="far")
+            return Fields().read_hit(ROW, store="far")
         case "by_topic":
             memory = speaking(SerenMemory, "seren_memory", line)
-            found = await memory.by_topic(ByTopic(["x"], limit=1, exclude_ids=(), seconds=1))
+            found = await memory.find_by_topic(ByTopic(["x"], limit=1, exclude_ids=(), seconds=1))
         case "seren_memory":
             found = await speaking(SerenMemory, kind, line).search(asked())
         case "seren_loci":

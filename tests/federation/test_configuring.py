@@ -123,7 +123,7 @@ class TestConfigure:
 
     async def test_health(self, house: House) -> None:
         """How stores have been doing is not forgotten over it."""
-        house.register.health["mem"] = house.register.standings()[-1].after(1.0, "away")
+        house.register.health["mem"] = house.register.list_health()[-1].note_ask(1.0, "away")
         await house.verbs.configure({"k": 5})
 
         assert 1 == (await house.health("mem"))["failed"]

@@ -33,7 +33,7 @@ class Tagged(Shelf):
         answer = await super().recall(question, limit=limit, seconds=seconds)
         return Answer(tuple(replace(each, extra={"tags": ["ci"]}) for each in answer.hits))
 
-    async def by_topic(self, asked: ByTopic, question: Question) -> Answer:
+    async def find_by_topic(self, asked: ByTopic, question: Question) -> Answer:
         """Return one more that has the tag."""
         assert ("ci",) == tuple(asked.topics)
         return Answer((filed("t", "ci"),))

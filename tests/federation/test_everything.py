@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.domain.hit import RankedHit
-from cortex_actors.text.summary import price
+from cortex_actors.text.summary import compute_price
 from tests.federation.everything import ADDED, KNOWN, Everything, everything
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class TestOneMore:
 
 def _price(hit: dict[str, Any]) -> int:
     """Return what a hit costs: the lines in which it is printed."""
-    return price(RankedHit(**hit))
+    return compute_price(RankedHit(**hit))
 
 
 def _due(hits: Sequence[dict[str, Any]], budget: int) -> set[str]:

@@ -11,7 +11,7 @@ def lived(*answers: bool) -> StoreHealth:
     """Return a store that answered (or not) in that order."""
     health = StoreHealth("facts")
     for good in answers:
-        health = health.after(0.1, "" if good else "away")
+        health = health.note_ask(0.1, "" if good else "away")
     return health
 
 
@@ -39,20 +39,20 @@ class TestStanding:
 class TestTimes:
     def test_mean(self) -> None:
         """The mean begins with the first answer, and the newest counts a fifth of it."""
-        health = StoreHealth("facts").after(1.0, "")
+        health = StoreHealth("facts").note_ask(1.0, "")
         assert 1.0 == health.mean_s
 
-        health = health.after(2.0, "")
+        health = health.note_ask(2.0, "")
         assert pytest.approx(1.2) == health.mean_s
         assert (2.0, 2.0) == (health.last_s, health.longest_s)
 
-        health = health.after(0.7, "")
+        health = health.note_ask(0.7, "")
         assert pytest.approx(1.1) == health.mean_s
         assert (0.7, 2.0) == (health.last_s, health.longest_s)
 
     def test_failures(self) -> None:
         """How long a store did not answer is our own patience, and no time of its."""
-        health = StoreHealth("facts").after(0.1, "").after(5.0, "timeout after 5.00 s")
+        health = StoreHealth("facts").note_ask(0.1, "").note_ask(5.0, "timeout after 5.00 s")
 
         assert (0.1, 0.1, 0.1) == (health.mean_s, health.last_s, health.longest_s)
 
@@ -61,14 +61,14 @@ class TestTimes:
         health = StoreHealth("facts")
         assert (None, None) == (health.asked_at, health.answered_at)
 
-        health = health.after(1.0, "", at=5).after(1.0, "away", at=9)
+        health = health.note_ask(1.0, "", at=5).note_ask(1.0, "away", at=9)
         assert (9, 5) == (health.asked_at, health.answered_at)
 
 
 class TestTold:
     def test_reason(self) -> None:
         """The last error is kept, cut, and outlives the answers after it."""
-        health = StoreHealth("facts").after(0.1, "x" * 500).after(0.1, "")
+        health = StoreHealth("facts").note_ask(0.1, "x" * 500).note_ask(0.1, "")
 
         assert "" == health.reason
         assert "x" * SHOWN == health.last_error
@@ -90,4 +90,4 @@ class TestTold:
             "asked_at": None,
             "answered_at": None,
             "consecutive_failures": 1,
-        } == lived(True, True, False).told()
+        } == lived(True, True, False).as_answer()

@@ -200,7 +200,7 @@ class TestRemove:
 
     async def test_others(self, house: House) -> None:
         """How the others have been doing is not forgotten when one comes or goes."""
-        house.register.note([AskOutcome("fixed", 0.1, "away")], at=0)
+        house.register.note_outcomes([AskOutcome("fixed", 0.1, "away")], at=0)
         await house.add("mem")
         await house.verbs.remove_store("mem")
 
@@ -209,7 +209,7 @@ class TestRemove:
     async def test_clean_sheet(self, house: House) -> None:
         """A store of the same name that is added later has no past."""
         await house.add("mem")
-        house.register.health["mem"] = house.register.standings()[-1].after(1.0, "away")
+        house.register.health["mem"] = house.register.list_health()[-1].note_ask(1.0, "away")
         await house.verbs.remove_store("mem")
         await house.add("mem")
 

@@ -109,7 +109,7 @@ class TestByTopic:
     ) -> list[RankedHit]:
         """Return what is filed under some topics."""
         where = given.pop("where", Where())
-        answer = await LocalStore(room.search, only).by_topic(
+        answer = await LocalStore(room.search, only).find_by_topic(
             ByTopic(
                 topics,
                 limit=given.pop("limit", 10),

@@ -23,7 +23,7 @@ class MindOptions(StoreOptions):
 
 def options(**given: object) -> MindOptions:
     """Return the options of a store whose adapter knows some names."""
-    return MindOptions.of(StoreSpec("other", "mind", "http://127.0.0.1:1", options=given))
+    return MindOptions.from_fields(StoreSpec("other", "mind", "http://127.0.0.1:1", options=given))
 
 
 class TestNames:

@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.domain.hit import RankedHit
 from cortex_actors.federation import local
-from cortex_actors.federation.local import EMPTY, UNCHECKED, is_public, sendable, topics
+from cortex_actors.federation.local import EMPTY, UNCHECKED, clean_text, is_public, list_topics
 from tests.federation.remotes import hit
 
 #: A key in the shape that its issuer gives, put together so that no scanner takes it for one.
@@ -22,27 +22,27 @@ def mine(realm: str | None, *tags: str) -> RankedHit:
 class TestQuestion:
     def test_plain(self) -> None:
         """A question without secrets leaves as it is."""
-        assert ("which port?", "") == sendable("which port?")
+        assert ("which port?", "") == clean_text("which port?")
 
     def test_secret(self) -> None:
         """A secret is replaced by what kind it is; the rest is asked."""
-        text, why = sendable(f"is {KEY} still valid?")
+        text, why = clean_text(f"is {KEY} still valid?")
 
         assert ("is [secret: github-token] still valid?", "") == (text, why)
 
     def test_hidden_in_secret(self) -> None:
         """Letters nobody sees cannot carry a secret past the rules."""
-        text, _ = sendable(f"is {KEY[:9]}\u200b{KEY[9:]} still valid?")
+        text, _ = clean_text(f"is {KEY[:9]}\u200b{KEY[9:]} still valid?")
 
         assert "is [secret: github-token] still valid?" == text
 
     def test_smuggled(self) -> None:
         """Nor do they leave by themselves."""
-        assert ("tabs", "") == sendable("ta\u200bbs\U000e0061\U000e0062")
+        assert ("tabs", "") == clean_text("ta\u200bbs\U000e0061\U000e0062")
 
     def test_nothing_left(self) -> None:
         """A question of nothing else is not sent, and says why."""
-        assert ("", EMPTY) == sendable("\u200b\u200b")
+        assert ("", EMPTY) == clean_text("\u200b\u200b")
 
     def test_unchecked(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """When the check itself fails nothing leaves."""
@@ -52,7 +52,7 @@ class TestQuestion:
 
         monkeypatch.setattr(local, "mask_secrets", broken)
 
-        assert ("", UNCHECKED) == sendable("which port?")
+        assert ("", UNCHECKED) == clean_text("which port?")
 
 
 class TestPublic:
@@ -75,29 +75,29 @@ class TestTopics:
         """Another store's topics stand in one text with commas, or in a list; each counts once."""
         given = [hit("a", topic="CI,  Queue  Workers ,"), hit("b", topic=["ci", 7, "deploy"])]
 
-        assert ["ci", "queue  workers", "deploy"] == topics(given)
+        assert ["ci", "queue  workers", "deploy"] == list_topics(given)
 
     def test_of_memories(self) -> None:
         """A memory's topics are its tags."""
-        assert ["ci", "ops"] == topics([mine("private", "ci", "ops")])
+        assert ["ci", "ops"] == list_topics([mine("private", "ci", "ops")])
 
     def test_bounds(self) -> None:
         """No more than so many are asked about, and nothing long is a topic."""
         given = [hit("a", topic=",".join(f"t{n}" for n in range(110))), hit("b", topic="x" * 257)]
 
-        assert [f"t{n}" for n in range(100)] == topics(given)
+        assert [f"t{n}" for n in range(100)] == list_topics(given)
 
     def test_long(self) -> None:
         """A topic may be as long as a sentence, and the seventeenth is one, too."""
         given = ["x" * 256, *(f"t{n}" for n in range(20))]
 
-        assert given == topics([hit("a", topic=",".join(given))])
+        assert given == list_topics([hit("a", topic=",".join(given))])
 
     def test_shares(self) -> None:
         """A hit that is filed under many topics leaves room for those of the others."""
         given = [hit("a", topic=",".join(f"t{n}" for n in range(100))), hit("b", topic="ci,ops")]
 
-        assert ["t0", "ci", "t1", "ops", "t2"] == topics(given)[:5]
+        assert ["t0", "ci", "t1", "ops", "t2"] == list_topics(given)[:5]
 
     def test_thousands(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A store that files each hit under thousands of topics has only the first few checked."""
@@ -107,17 +107,17 @@ class TestTopics:
             checked.append(text)
             return text, ""
 
-        monkeypatch.setattr(local, "sendable", passed)
+        monkeypatch.setattr(local, "clean_text", passed)
         given = [hit(f"{n}", topic=",".join(f"t{n}-{m}" for m in range(1_000))) for n in range(9)]
 
-        assert local.TOPICS == len(topics(given)) == len(checked)
+        assert local.TOPICS == len(list_topics(given)) == len(checked)
 
     @pytest.mark.parametrize("topic", [KEY, "ci\u200b", "", " ,, "])
     def test_none(self, topic: str) -> None:
         """A secret is no topic, and neither is what nobody sees."""
-        assert [] == topics([hit("a", topic=topic)])
+        assert [] == list_topics([hit("a", topic=topic)])
 
     @pytest.mark.parametrize("metadata", [None, "ci", ["ci"], {"topic": {"a": 1}}, {}])
     def test_strange(self, metadata: object) -> None:
         """Whatever a store says under that name breaks nothing."""
-        assert [] == topics([RankedHit("a", "t", 0.5, "far", extra={"metadata": metadata})])
+        assert [] == list_topics([RankedHit("a", "t", 0.5, "far", extra={"metadata": metadata})])

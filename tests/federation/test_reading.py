@@ -12,12 +12,12 @@ from cortex_actors.federation.answers import (
     ID_LIMIT,
     ROWS,
     answer,
-    hits_in,
-    id_of,
     make_hit,
-    number,
+    read_hits,
+    read_id,
+    read_number,
+    read_text,
     record,
-    text,
 )
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ SHAPE = "a store's answer"
 
 def read(row: Mapping[str, Any]) -> RankedHit | None:
     """Return a hit, as an adapter would."""
-    known, words = id_of(row.get("id")), text(row.get("text"))
+    known, words = read_id(row.get("id")), read_text(row.get("text"))
     return make_hit("other", known, text=words) if known and words else None
 
 
@@ -52,7 +52,7 @@ class TestListed:
     )
     def test_nothing(self, document: object, notes: tuple[str, ...]) -> None:
         """No hits is an answer; a document without a word of them is one too, and says so."""
-        found = hits_in(document, read, limit=2, shape=SHAPE)
+        found = read_hits(document, read, limit=2, shape=SHAPE)
 
         assert ((), notes) == (found.hits, found.skipped)
 
@@ -60,7 +60,7 @@ class TestListed:
     def test_other(self, document: object) -> None:
         """What is no object, or has something else than a list there, is no answer."""
         with pytest.raises(StoreDown, match="in a shape that is not a store's answer; see"):
-            hits_in(document, read, limit=2, shape=SHAPE)
+            read_hits(document, read, limit=2, shape=SHAPE)
 
 
 class TestAnswer:
@@ -99,7 +99,7 @@ class TestAnswer:
     def test_anything(self, document: object) -> None:
         """Whatever JSON comes is an answer or `StoreDown`, and every hit has an id and a text."""
         try:
-            found = hits_in({"hits": document}, read, limit=2, shape=SHAPE)
+            found = read_hits({"hits": document}, read, limit=2, shape=SHAPE)
         except StoreDown:
             return
         assert len(found.hits) <= 2
@@ -126,7 +126,7 @@ class TestValues:
     )
     def test_id(self, value: object, expected: str) -> None:
         """An id is a word that can be seen, or a number that can be one."""
-        assert expected == id_of(value)
+        assert expected == read_id(value)
 
     @pytest.mark.parametrize(
         ("value", "expected"),
@@ -143,11 +143,11 @@ class TestValues:
     )
     def test_number(self, value: object, expected: float | None) -> None:
         """A number is one that can be reckoned with."""
-        assert expected == number(value)
+        assert expected == read_number(value)
 
     def test_text(self) -> None:
         """A text can be written; half of a character is a question mark."""
-        assert ("a?b", "", "") == (text("a\ud800b"), text(5), text(None))
+        assert ("a?b", "", "") == (read_text("a\ud800b"), read_text(5), read_text(None))
 
     def test_record(self) -> None:
         """An object is copied; anything else has nothing in it."""

@@ -37,7 +37,9 @@ class TestAsking:
         with pytest.raises(StoreDown, match="no check"):
             await remote(far).recall(asked, limit=1, seconds=LONG)
         with pytest.raises(StoreDown, match="no check"):
-            await remote(far).by_topic(ByTopic(["x"], limit=1, exclude_ids=[], seconds=LONG), asked)
+            await remote(far).find_by_topic(
+                ByTopic(["x"], limit=1, exclude_ids=[], seconds=LONG), asked
+            )
 
         assert ([], []) == (far.asked, far.topics)
 
@@ -74,27 +76,29 @@ class TestAsking:
 class TestUnmet:
     def test_may_be_asked(self) -> None:
         """A plain question that may leave is met."""
-        assert "" == remote(Far()).unmet(ASKED)
+        assert "" == remote(Far()).explain_unmet(ASKED)
 
     def test_condition(self) -> None:
         """A condition that its adapter cannot narrow by leaves it out, and is named."""
         asked = replace(ASKED, where=Where(tags=("x",), thread="t"), past=Past(as_of=1))
 
-        assert "it cannot narrow its answer by tags, thread, as_of" == remote(Far()).unmet(asked)
+        assert "it cannot narrow its answer by tags, thread, as_of" == remote(Far()).explain_unmet(
+            asked
+        )
 
     def test_reader(self) -> None:
         """What other programs say is for every agent."""
-        assert "" == remote(Far()).unmet(replace(ASKED, where=Where(reader="A")))
+        assert "" == remote(Far()).explain_unmet(replace(ASKED, where=Where(reader="A")))
 
     def test_outward(self) -> None:
         """A question that came from outside goes to nobody else: two daemons ask no circles."""
         asked = replace(ASKED, where=Where(outward=True))
 
-        assert "it cannot narrow its answer by outward" == remote(Far()).unmet(asked)
+        assert "it cannot narrow its answer by outward" == remote(Far()).explain_unmet(asked)
 
     def test_why_not(self) -> None:
         """It is not asked while nothing may leave, for the reason that is known."""
-        assert "no check" == remote(Far()).unmet(Question("x", why_not="no check"))
+        assert "no check" == remote(Far()).explain_unmet(Question("x", why_not="no check"))
 
 
 class TestFailing:
@@ -106,7 +110,9 @@ class TestFailing:
         with pytest.raises(StoreTimeout, match=r"^timeout after 0\.05 s$"):
             await store.recall(ASKED, limit=1, seconds=SOON)
 
-        assert store.unmet(ASKED).startswith("left alone for 30 s more: timeout after 0.05 s")
+        assert store.explain_unmet(ASKED).startswith(
+            "left alone for 30 s more: timeout after 0.05 s"
+        )
 
     async def test_waiting_counts(self) -> None:
         """Waiting for a free place is part of the time that a store has."""
@@ -130,11 +136,11 @@ class TestFailing:
         for _ in range(2):
             with pytest.raises(StoreDown, match="refused"):
                 await store.recall(ASKED, limit=1, seconds=LONG)
-        assert "left alone for 30 s more: refused" == store.unmet(ASKED)
+        assert "left alone for 30 s more: refused" == store.explain_unmet(ASKED)
 
         clock.advance(31)
         far.fails = None
-        assert "" == store.unmet(ASKED)
+        assert "" == store.explain_unmet(ASKED)
         assert 1 == len((await store.recall(ASKED, limit=1, seconds=LONG)).hits)
         assert 3 == len(far.asked)
 
@@ -163,7 +169,7 @@ class TestFailing:
         with pytest.raises(asyncio.CancelledError):
             await task
 
-        assert "" == store.unmet(ASKED)
+        assert "" == store.explain_unmet(ASKED)
 
 
 class TestTopics:
@@ -171,7 +177,7 @@ class TestTopics:
         """A store that can be asked by topic is, about those topics and without those ids."""
         far = Filed(filed=[hit("t")])
         store = remote(far)
-        answer = await store.by_topic(
+        answer = await store.find_by_topic(
             ByTopic(["ci"], limit=3, exclude_ids=["a"], seconds=LONG), ASKED
         )
 
@@ -182,7 +188,9 @@ class TestTopics:
     async def test_cannot(self) -> None:
         """One that cannot has nothing under any topic."""
         store = remote(Far())
-        answer = await store.by_topic(ByTopic(["ci"], limit=3, exclude_ids=[], seconds=LONG), ASKED)
+        answer = await store.find_by_topic(
+            ByTopic(["ci"], limit=3, exclude_ids=[], seconds=LONG), ASKED
+        )
 
         assert (False, ()) == (store.has_topics, answer.hits)
 

@@ -105,7 +105,7 @@ class TestFlips:
     async def test_up_at_first(self, house: House) -> None:
         """A store counts as up before it was asked, so a good answer is no news."""
         await house.begin(stores=[base()])
-        await house.port.ask(Roster.noted, (AskOutcome("facts", 0.1),))
+        await house.port.ask(Roster.note_outcomes, (AskOutcome("facts", 0.1),))
         await house.end()
 
         assert [] == house.news
@@ -114,7 +114,7 @@ class TestFlips:
         """A store that goes on failing is news once, and so is one that answers again."""
         await house.begin(stores=[base()])
         for reason in ("away", "away", "", "", "away"):
-            await house.port.ask(Roster.noted, (AskOutcome("facts", 0.1, reason),))
+            await house.port.ask(Roster.note_outcomes, (AskOutcome("facts", 0.1, reason),))
         await house.end()
 
         assert [("down", "facts"), ("up", "facts"), ("down", "facts")] == house.news
@@ -123,7 +123,7 @@ class TestFlips:
         """A store that is turned off is not called down: nobody knows, and nobody asks."""
         await house.begin(stores=[base("facts")])
         await house.fan()
-        await house.port.ask(Roster.noted, (AskOutcome("facts", 0.1, "refused"),))
+        await house.port.ask(Roster.note_outcomes, (AskOutcome("facts", 0.1, "refused"),))
         before = (await house.described())["down"]
         await house.verbs.disable_store("facts")
 
@@ -133,7 +133,9 @@ class TestFlips:
     async def test_durable(self, house: House) -> None:
         """The news is stored, not only said."""
         await house.begin()
-        await house.port.ask(Roster.noted, (AskOutcome("local", 0.1, str(IndexDown("away"))),))
+        await house.port.ask(
+            Roster.note_outcomes, (AskOutcome("local", 0.1, str(IndexDown("away"))),)
+        )
         await eventually(lambda: bool(house.journal.events))
 
         assert ["store:down"] == [event.topic for event in house.journal.events]
@@ -146,7 +148,7 @@ class TestFlips:
 
         monkeypatch.setattr(house.journal, "append", append)
         await house.begin(stores=[base()])
-        await house.port.ask(Roster.noted, (AskOutcome("facts", 0.1, "away"),))
+        await house.port.ask(Roster.note_outcomes, (AskOutcome("facts", 0.1, "away"),))
 
         assert "mem" == (await house.add("mem"))["added"]
         assert not (await house.health("facts"))["up"]
@@ -154,7 +156,7 @@ class TestFlips:
     async def test_removed_meanwhile(self, house: House) -> None:
         """How a store did that was removed while it was asked is nobody's to know."""
         await house.begin()
-        await house.port.ask(Roster.noted, (AskOutcome("ghost", 0.1, "away"),))
+        await house.port.ask(Roster.note_outcomes, (AskOutcome("ghost", 0.1, "away"),))
 
         assert ["local"] == [each["name"] for each in (await house.verbs.store_health())["stores"]]
 

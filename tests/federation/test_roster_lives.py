@@ -28,7 +28,7 @@ class TestCrash:
         await house.begin(stores=[base()])
         await house.add("mem")
         await house.verbs.configure({"k": 5, "stores": [{"name": "facts", "weight": 3.0}]})
-        await house.port.ask(Roster.noted, (AskOutcome("facts", 0.1, "away"),))
+        await house.port.ask(Roster.note_outcomes, (AskOutcome("facts", 0.1, "away"),))
         await house.end(crash=True)
         await house.begin(stores=[base()])
         fan = await house.fan()
@@ -85,7 +85,7 @@ class TestReload:
         """Other settings do not make anybody forget how stores have been doing."""
         await house.begin(stores=[base()])
         await house.port.ask(
-            Roster.noted, (AskOutcome("facts", 0.1, "away"), AskOutcome("local", 0.1))
+            Roster.note_outcomes, (AskOutcome("facts", 0.1, "away"), AskOutcome("local", 0.1))
         )
         await house.end()
         await house.begin(stores=[base(weight=2.0), base("new")], k=30)
@@ -100,7 +100,7 @@ class TestReload:
     async def test_elsewhere(self, house: House) -> None:
         """A store that is somewhere else now begins with a clean sheet."""
         await house.begin(stores=[base()])
-        await house.port.ask(Roster.noted, (AskOutcome("facts", 0.1, "away"),))
+        await house.port.ask(Roster.note_outcomes, (AskOutcome("facts", 0.1, "away"),))
         await house.end()
         await house.begin(stores=[base(url="http://127.0.0.1:1")])
 

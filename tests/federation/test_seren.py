@@ -166,7 +166,7 @@ class TestSerenMemory:
         """Tags are found one by one, in any case; the more of them, the sooner."""
         async with opened(mind.server, "seren_memory") as adapter:
             assert isinstance(adapter, SerenMemory)
-            answer = await adapter.by_topic(
+            answer = await adapter.find_by_topic(
                 ByTopic(["DISKS", "backup"], limit=9, exclude_ids=[mind.short], seconds=LONG)
             )
 

@@ -70,14 +70,16 @@ class TestAsking:
         """No more is asked for than the server gives: it would answer nothing at all."""
         line = told()
         await memory(line).search(asked(limit=limit))
-        await memory(line).by_topic(ByTopic(["deploy"], limit=limit, exclude_ids=(), seconds=1))
+        await memory(line).find_by_topic(
+            ByTopic(["deploy"], limit=limit, exclude_ids=(), seconds=1)
+        )
 
         assert [sent, sent] == [body["n_results"] for _, body in line.sent]
 
     async def test_topics(self) -> None:
         """Topics are sent with what is known already, and under their own path."""
         line = told()
-        await memory(line).by_topic(
+        await memory(line).find_by_topic(
             ByTopic(("deploy", "ci"), limit=3, exclude_ids=("a", "b"), seconds=1)
         )
 
@@ -97,7 +99,7 @@ class TestAsking:
             topic_search_path="/v2/filed",
         )
         await adapter.search(asked())
-        await adapter.by_topic(ByTopic(["x"], limit=1, exclude_ids=(), seconds=1))
+        await adapter.find_by_topic(ByTopic(["x"], limit=1, exclude_ids=(), seconds=1))
 
         tiers = {
             **PLAIN,
@@ -226,7 +228,9 @@ class TestTopics:
         row = {**without(ROW, "score", "raw_distance"), "matched_topics": ["deploy"], "overlap": 1}
         adapter = memory(told(row))
         (hit,) = (
-            await adapter.by_topic(ByTopic(["Deploy", "ci"], limit=3, exclude_ids=(), seconds=1))
+            await adapter.find_by_topic(
+                ByTopic(["Deploy", "ci"], limit=3, exclude_ids=(), seconds=1)
+            )
         ).hits
 
         assert (0.0, 0.0, None, 1) == (

@@ -70,7 +70,9 @@ class TestTree:
             assert ("running", ["facts"]) == (told["state"], told["stores"]["down"])
 
             await desk.add_store("mem", "seren_memory", NOWHERE)
-            Home.of(tmp_home, {}).settings.write_text(SETTINGS.format(url=NOWHERE, knobs="k = 30"))
+            Home.find(tmp_home, {}).settings.write_text(
+                SETTINGS.format(url=NOWHERE, knobs="k = 30")
+            )
             changed = await desk.reload()
             assert ["roster", "federation"] == changed["restarted"]
             assert (30, 1) == ((await desk.stores())["knobs"]["k"], (await health(tree))["failed"])
@@ -87,7 +89,7 @@ class TestTree:
 
     async def test_trouble(self, tmp_home: Path) -> None:
         """A file of stores that cannot be read degrades the daemon, and is mended by hand."""
-        home = Home.of(tmp_home, {})
+        home = Home.find(tmp_home, {})
         home.create()
         home.overlay.write_text("garbage")
         home.overlay.chmod(0o600)

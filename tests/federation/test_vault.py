@@ -35,7 +35,7 @@ def hasty(ring: Ring) -> Vault:
 class TestFinding:
     async def test_none(self, vault: Vault, ring: Ring) -> None:
         """A store that wants no token has none, and nothing is asked for it."""
-        assert not await vault.token(Auth())
+        assert not await vault.find_token(Auth())
         assert 0 == ring.asked
 
     async def test_order(self, vault: Vault, ring: Ring) -> None:
@@ -43,10 +43,10 @@ class TestFinding:
         ring.kept["seren", "notes"] = "from-the-ring"
         every = Auth("itself", "seren/notes", "NOTES_TOKEN")
 
-        assert "itself" == await vault.token(every)
-        assert "from-the-ring" == await vault.token(Auth("", "seren/notes", "NOTES_TOKEN"))
-        assert TOKEN == await vault.token(Auth("", "seren/other", "NOTES_TOKEN"))
-        assert TOKEN == await vault.token(Auth(token_env="NOTES_TOKEN"))
+        assert "itself" == await vault.find_token(every)
+        assert "from-the-ring" == await vault.find_token(Auth("", "seren/notes", "NOTES_TOKEN"))
+        assert TOKEN == await vault.find_token(Auth("", "seren/other", "NOTES_TOKEN"))
+        assert TOKEN == await vault.find_token(Auth(token_env="NOTES_TOKEN"))
 
     @pytest.mark.parametrize(
         ("auth", "text"),
@@ -65,14 +65,14 @@ class TestFinding:
     async def test_not_there(self, vault: Vault, auth: Auth, text: str) -> None:
         """What names a token that is not there, or can be none, is told to a person."""
         with pytest.raises(StoreUnusable, match=text) as caught:
-            await vault.token(auth)
+            await vault.find_token(auth)
 
         assert "X-Evil" not in str(caught.value)
 
     async def test_hanging(self, hasty: Vault, ring: Ring) -> None:
         """A keyring that waits for its user holds nobody up, and is not asked for ever."""
         auth = Auth(token_keyring="seren/notes")
-        every = [hasty.token(auth) for _ in range(AT_ONCE + 3)]
+        every = [hasty.find_token(auth) for _ in range(AT_ONCE + 3)]
         ended = await asyncio.gather(*every, return_exceptions=True)
 
         assert all(isinstance(each, StoreDown) for each in ended)
@@ -85,7 +85,9 @@ class TestFinding:
         ring.kept = {("seren", str(number)): f"tok-{number}" for number in range(AT_ONCE * 5)}
         vault = Vault({}, ring=lambda: ring, patience=30)
         ring.gate.clear()
-        finding = asyncio.gather(*(vault.token(each) for each in auths), return_exceptions=True)
+        finding = asyncio.gather(
+            *(vault.find_token(each) for each in auths), return_exceptions=True
+        )
         await eventually(lambda: ring.asked == AT_ONCE)
         ring.gate.set()
 
@@ -93,28 +95,28 @@ class TestFinding:
 
     async def test_hanging_with_a_variable(self, hasty: Vault) -> None:
         """While the keyring hangs, a variable that is named as well is used."""
-        assert TOKEN == await hasty.token(Auth("", "seren/notes", "NOTES_TOKEN"))
+        assert TOKEN == await hasty.find_token(Auth("", "seren/notes", "NOTES_TOKEN"))
 
     async def test_broken(self, vault: Vault, ring: Ring) -> None:
         """What a keyring says when it fails is not repeated: it may hold a token."""
         ring.broken = True
 
         with pytest.raises(StoreDown, match=r"the keyring failed \(RuntimeError\)") as caught:
-            await vault.token(Auth(token_keyring="seren/notes"))
+            await vault.find_token(Auth(token_keyring="seren/notes"))
         assert TOKEN not in str(caught.value)
 
     async def test_nobody(self) -> None:
         """Where there is no keyring nothing is in it."""
         with pytest.raises(StoreUnusable, match="has no usable keyring, where 'seren/notes' was"):
-            await Vault({}, ring=lambda: None).token(Auth(token_keyring="seren/notes"))
+            await Vault({}, ring=lambda: None).find_token(Auth(token_keyring="seren/notes"))
 
     async def test_next_step(self, vault: Vault) -> None:
         """The keyring is looked into again without a restart; a variable is not."""
         with pytest.raises(StoreUnusable, match="nothing for .*run cortex stores ping") as caught:
-            await vault.token(Auth(token_keyring="seren/absent"))
+            await vault.find_token(Auth(token_keyring="seren/absent"))
         assert "restart" not in str(caught.value)
         with pytest.raises(StoreUnusable, match="ABSENT is empty; set the variable and restart"):
-            await vault.token(Auth(token_env="ABSENT"))
+            await vault.find_token(Auth(token_env="ABSENT"))
 
 
 class TestKeeping:
@@ -124,7 +126,7 @@ class TestKeeping:
 
         assert TokenPlace(Auth(token_keyring="cortex-actors/notes")) == kept
         assert {("cortex-actors", "notes"): TOKEN} == ring.kept
-        assert TOKEN == await vault.token(kept.auth)
+        assert TOKEN == await vault.find_token(kept.auth)
 
     async def test_taken(self, vault: Vault, ring: Ring) -> None:
         """What another home keeps under that name stays as it is."""
@@ -133,7 +135,7 @@ class TestKeeping:
 
         assert "another's" == ring.kept["cortex-actors", "notes"]
         assert kept.auth.token_keyring.startswith("cortex-actors/notes.")
-        assert TOKEN == await vault.token(kept.auth)
+        assert TOKEN == await vault.find_token(kept.auth)
 
     @pytest.mark.parametrize("how", ["none", "in the clear", "hanging", "broken"])
     async def test_nowhere(self, how: str, ring: Ring) -> None:

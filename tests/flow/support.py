@@ -52,7 +52,7 @@ async def grown(
     **sections: object,
 ) -> AsyncIterator[Tree]:
     """Run a whole tree in a home that stays, with the hashing embedder."""
-    home = Home.of(root, {})
+    home = Home.find(root, {})
     home.create()
     clock = clock or SystemClock()
     logs = LogStream(home.logs / "cortex.ndjson", clock)
@@ -75,7 +75,7 @@ async def follow(tree: Tree, *roots: Path, within: float = 20) -> None:
     """Follow projects and return once every file of theirs was read and is searchable."""
     for root in roots:
         await tree.cortex.add_project(str(root))
-    await eventually(lambda: len(tree.watchers.watched()) >= len(roots), within)
+    await eventually(lambda: len(tree.watchers.list_watched()) >= len(roots), within)
     for root in roots:
         await tree.cortex.scan(str(root))
     await settled(tree, within)

@@ -13,7 +13,7 @@ import pytest
 import watchfiles.main
 from watchfiles._rust_notify import RustNotify
 
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import hash_file
 from cortex_actors.storage import projects
 from cortex_actors.testing import eventually, settled
 from tests.flow.support import grown
@@ -49,7 +49,7 @@ async def missing(tree: Tree, gauntlet: Gauntlet) -> list[str]:
     return [
         path
         for path, text in gauntlet.final.items()
-        if path not in known or known[path].sha256 != file_hash(text)
+        if path not in known or known[path].sha256 != hash_file(text)
     ]
 
 

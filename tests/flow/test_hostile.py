@@ -8,7 +8,7 @@ import pytest
 
 from cortex_actors.render import fence
 from cortex_actors.testing import settled
-from cortex_actors.text.hazards import hidden
+from cortex_actors.text.hazards import find_hidden
 from tests.flow.downward import AGREED, held, organised
 from tests.flow.support import follow, grown
 from tests.formatters.hostile import attacks, breakers
@@ -175,4 +175,4 @@ def _check_lines(text: str) -> None:
     assert 2 == shape(text).count("html_block")
     assert {each.type for each in within(text)} <= INLINE
     assert [] == imported(text)
-    assert () == hidden(text.removeprefix("\ufeff"))
+    assert () == find_hidden(text.removeprefix("\ufeff"))

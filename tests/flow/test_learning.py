@@ -98,7 +98,7 @@ class TestRestart:
             await follow(tree, *roots)
             before = (await tree.cortex.insights(limit=1_000))["insights"]
         async with grown(tmp_home) as tree:
-            await eventually(lambda: 3 == len(tree.watchers.watched()))
+            await eventually(lambda: 3 == len(tree.watchers.list_watched()))
             await settled(tree)
             assert before == (await tree.cortex.insights(limit=1_000))["insights"]
             found = await first(tree, "never run terraform apply")
@@ -140,6 +140,6 @@ class TestRestart:
         async with grown(tmp_home) as tree:
             assert promised <= (await tree.cortex.status())["insights"]
             await knows(tree, "part number 39")
-            await eventually(lambda: 1 == len(tree.watchers.watched()))
+            await eventually(lambda: 1 == len(tree.watchers.list_watched()))
             await settled(tree)
             assert 43 == (await tree.cortex.projects())["projects"][0]["files"]

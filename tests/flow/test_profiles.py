@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.clock import iso
+from cortex_actors.clock import format_iso
 from cortex_actors.domain.agent import KNOWN, Caller
 from cortex_actors.errors import BadInput, BadToken, NotFound, NotYours
 from cortex_actors.process.tokens import Tokens
@@ -94,7 +94,7 @@ class TestSummon:
 class TestIntroduce:
     async def test_known(self, tree: Tree) -> None:
         """An agent that is known greets the village in its thread of the day."""
-        day = iso(tree.cortex._call.clock.now())[:10].replace("-", "")
+        day = format_iso(tree.cortex._call.clock.now())[:10].replace("-", "")
         found = await tree.cortex.introduce("elysian")
         thread = await tree.cortex.thread(found["thread"])
 
@@ -121,7 +121,7 @@ class TestTokens:
         tokens = Tokens(tmp_home / "tokens")
         made = await tree.cortex.agent_token("lumen")
         assert ("LUMEN", False) == (made["agent"], made["replaced"])
-        assert Caller("LUMEN") == tokens.caller(made["token"])
+        assert Caller("LUMEN") == tokens.find_caller(made["token"])
         assert (await tree.cortex.agent("LUMEN"))["has_token"]
         anew = await tree.cortex.agent_token("LUMEN")
         assert anew["replaced"]
@@ -131,7 +131,7 @@ class TestTokens:
         assert {"agent": "LUMEN", "revoked": True} == await tree.cortex.revoke_token("Lumen")
         for token in (made["token"], anew["token"]):
             with pytest.raises(BadToken):
-                tokens.caller(token)
+                tokens.find_caller(token)
         with pytest.raises(NotFound, match="no token"):
             await tree.cortex.revoke_token("LUMEN")
         with pytest.raises(BadInput):

@@ -43,7 +43,7 @@ class TestReadYourWrites:
                 return bool(kept["id"] in [hit["id"] for hit in found["hits"]])
 
             assert all(await asyncio.gather(*(one(number) for number in range(8))))
-            assert await tree.parts.records.read(pending.pending)
+            assert await tree.parts.records.read(pending.count_pending)
 
     async def test_what_replaced_it(self, tmp_home: Path) -> None:
         """What was replaced is found no more, but as of before."""

@@ -106,11 +106,11 @@ class TestSwitch:
 
     async def test_anew(self, tree: Tree) -> None:
         """The index begins a generation, and those who were handed the model a life, uncounted."""
-        before = await tree.parts.records.read(pending.state)
-        lives = dict(tree.parts.names.known())
+        before = await tree.parts.records.read(pending.load_state)
+        lives = dict(tree.parts.names.list_known())
         await migrated(tree, "hashing-v1-256")
-        after = dict(tree.parts.names.known())
-        state = await tree.parts.records.read(pending.state)
+        after = dict(tree.parts.names.list_known())
+        state = await tree.parts.records.read(pending.load_state)
         status = await tree.cortex.status()
 
         assert before is not None
@@ -181,7 +181,7 @@ class TestEarlierHome:
     async def test_goes_on(self, tree: Tree, tmp_home: Path) -> None:
         """A ledger that never said which model answers goes on with the one of its index."""
         await tree.stop(8)
-        with closing(sqlite3.connect(Home.of(tmp_home, {}).ledger)) as ledger:
+        with closing(sqlite3.connect(Home.find(tmp_home, {}).ledger)) as ledger:
             ledger.execute("DELETE FROM embedding_models")
             ledger.commit()
         async with grown(tmp_home) as again:

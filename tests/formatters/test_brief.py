@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.clock import SECOND
 from cortex_actors.render.brief import Brief, Chapter, Note, compose, format_age, oppose, quote
-from cortex_actors.text.summary import tokens
+from cortex_actors.text.summary import count_tokens
 
 #: Texts that may be given to no session.
 ATTACKS = (
@@ -69,7 +69,7 @@ class TestCompose:
         for budget in range(1, 120):
             made = compose("# Head", [Chapter("new", "New", [long, short])], budget=budget)
             assert made.tokens <= budget
-            assert made.tokens == (tokens(f"{made.text}\n") if made.text else 0)
+            assert made.tokens == (count_tokens(f"{made.text}\n") if made.text else 0)
         made = compose("# Head", [Chapter("new", "New", [long, short])], budget=20)
 
         assert "# Head\n\n## New\n- short (1 s ago, #mem_1)" == made.text

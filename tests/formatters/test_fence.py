@@ -98,7 +98,7 @@ class TestRoundTrip:
 
         assert written.startswith(data + (eol if end else eol * 2) + b"<!-- cortex:begin")
         assert written.endswith(b"<!-- cortex:end -->" + (eol if end else b""))
-        assert eol == fence.eol_of(written)
+        assert eol == fence.find_eol(written)
         assert data == fence.remove(written)
 
     def test_empty(self) -> None:

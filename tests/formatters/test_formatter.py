@@ -18,7 +18,7 @@ from cortex_actors.render.section import (
     choose_targets,
     find,
     find_by_place,
-    names,
+    list_names,
 )
 from tests.formatters.bullets import KNOWN, many
 
@@ -32,7 +32,7 @@ def tokens() -> WordPieces:
 class TestRegistry:
     def test_names(self) -> None:
         """Seven agents are written for."""
-        assert "claude agents gemini copilot cursor windsurf chatgpt".split() == list(names())
+        assert "claude agents gemini copilot cursor windsurf chatgpt".split() == list(list_names())
 
     def test_unknown(self) -> None:
         """An agent nobody writes for is an error that names those there are."""
@@ -58,7 +58,7 @@ class TestRegistry:
 
 class TestBudget:
     @pytest.mark.parametrize("budget", [60, 120, 400, 1_000, 4_000])
-    @pytest.mark.parametrize("name", names())
+    @pytest.mark.parametrize("name", list_names())
     def test_kept(self, tokens: WordPieces, name: str, budget: int) -> None:
         """The text has at most as many tokens as it may, as a real tokeniser counts them."""
         found = find(name).render(many(120), Options(max_tokens=budget), count=tokens.count)

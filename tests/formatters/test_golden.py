@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from cortex_actors.render import fence
-from cortex_actors.render.section import Options, find, names
+from cortex_actors.render.section import Options, find, list_names
 from cortex_actors.text.sections import find_dialect
 from tests.formatters.bullets import KNOWN
 
@@ -35,7 +35,7 @@ def golden(name: str, *, include_metadata: bool = False) -> tuple[Path, bytes]:
 
 def everything() -> list[tuple[Path, bytes]]:
     """Return every golden file with what it should hold."""
-    return [*map(golden, names()), golden("claude", include_metadata=True)]
+    return [*map(golden, list_names()), golden("claude", include_metadata=True)]
 
 
 class TestGolden:
@@ -50,7 +50,7 @@ class TestGolden:
         """There is no golden file that nothing makes."""
         assert {path for path, _ in everything()} == set(GOLDEN.iterdir())
 
-    @pytest.mark.parametrize("name", [each for each in names() if find(each).places])
+    @pytest.mark.parametrize("name", [each for each in list_names() if find(each).places])
     def test_read(self, name: str) -> None:
         """What we make is an instruction file that we know, and read nothing back from."""
         dialect = find_dialect(find(name).made)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cortex_actors.clock import moment
+from cortex_actors.clock import start_ulid
 from cortex_actors.domain.memory import CrumbRecord, Memory, MemoryType, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput
@@ -43,7 +43,7 @@ MEMORY = Memory(
 )
 
 CRUMB = CrumbRecord(
-    id=f"crm_{moment(EPOCH)}0123456789ABCDEF",
+    id=f"crm_{start_ulid(EPOCH)}0123456789ABCDEF",
     agent_id="AZOTH",
     session_id="s",
     summary="Moved the tests.",

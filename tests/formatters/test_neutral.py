@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 
 from cortex_actors.render.section import MOST, neutralise
-from cortex_actors.text.hazards import hidden
+from cortex_actors.text.hazards import find_hidden
 from tests.formatters.hostile import SLOW, TEXTS, attacks, breakers
 from tests.formatters.reading import INLINE, imported, shape, within
 
@@ -119,7 +119,7 @@ class TestAlways:
         line = neutralise(text)
         assert len(line) <= MOST
         assert [line] == (line.splitlines() or [""])
-        assert () == hidden(line)
+        assert () == find_hidden(line)
         _is_data(line)
 
     @given(TEXTS)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cortex_actors.render import fence
 from cortex_actors.render.section import Bullet, Options, find
 from cortex_actors.rules.standalone import find_topic
-from cortex_actors.text.hazards import hidden
+from cortex_actors.text.hazards import find_hidden
 from cortex_actors.text.sections import split_fragments
 from tests.formatters.bullets import KNOWN
 from tests.formatters.hostile import TEXTS, attacks, breakers
@@ -147,7 +147,7 @@ class TestStructure:
         assert set(kinds) <= allowed
         assert {each.type for each in within(found.text)} <= INLINE
         assert [] == imported(found.text)
-        assert () == hidden(found.text)
+        assert () == find_hidden(found.text)
 
     def test_in_file(self) -> None:
         """In a file, the section is skipped by its reader, and the rest is as it was."""

@@ -32,7 +32,7 @@ class House:
     def __init__(self, folder: Path) -> None:
         """Keep tokens and a log in a folder."""
         self.tokens = Tokens(folder / "tokens")
-        self.owner = self.tokens.owners().read_text().strip()
+        self.owner = self.tokens.ensure_owner().read_text().strip()
         self.agent = self.tokens.make("AZOTH")
         self.logs = LogStream(folder / "log", SystemClock())
         self.passed: list[tuple[Any, bytes]] = []
@@ -57,7 +57,7 @@ class House:
 
     def lines(self, actor: str = "http") -> list[str]:
         """Return what the log says."""
-        return [json.loads(r.encoded)["text"] for r in self.logs.recent(Filter(actor=actor))]
+        return [json.loads(r.encoded)["text"] for r in self.logs.list_recent(Filter(actor=actor))]
 
 
 @pytest.fixture
@@ -354,11 +354,11 @@ class TestLines:
         for _ in range(2 * LINES):
             await ask(house.app, "/search", token=house.owner)
 
-        assert LINES == len(house.logs.recent(Filter(actor="http"), last=1_000))
+        assert LINES == len(house.logs.list_recent(Filter(actor="http"), last=1_000))
 
     async def test_flood(self, house: House) -> None:
         """A thousand that knock cost a few lines."""
         for _ in range(10 * LINES):
             await ask(house.app, "/search")
 
-        assert LINES == len(house.logs.recent(Filter(actor="http"), last=1_000))
+        assert LINES == len(house.logs.list_recent(Filter(actor="http"), last=1_000))

@@ -156,7 +156,7 @@ class TestOpen:
 
         assert 200 == (await house.ask("/health"))[0]
         assert [] == heard
-        lines = house.logs.recent(Filter(actor="http", level="error"), last=1_000)
+        lines = house.logs.list_recent(Filter(actor="http", level="error"), last=1_000)
         assert [] == lines
 
     async def test_idle(self, house: Gatehouse, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,7 +323,7 @@ class TestShut:
             await eventually(lambda: house.clock.sleepers == 1)
             house.clock.advance(server.AGAIN)
             await eventually(lambda: house.clock.sleepers == 1)
-        lines = house.logs.recent(Filter(actor="http", level="error"), last=1_000)
+        lines = house.logs.list_recent(Filter(actor="http", level="error"), last=1_000)
 
         assert 1 == len([each for each in caplog.records if each.exc_info])
         assert 2 == len(lines)

@@ -200,7 +200,7 @@ class TestOurselves:
             spec, StoreConnection(spec.url, SystemClock(), token=house.door.token)
         )
         answer = await adapter.search(OutgoingQuestion("backups run at noon", 60, LONG))
-        tagged = await adapter.by_topic(
+        tagged = await adapter.find_by_topic(
             ByTopic(["deploy"], limit=5, exclude_ids=[house.monday], seconds=LONG)
         )
         said = await adapter.ping(LONG)

@@ -111,10 +111,10 @@ def texts() -> dict[str, list[str]]:
 
 def commands() -> dict[str, Any]:
     """Return every command with its parameters: names, kinds, defaults, and what must be given."""
-    context = click.Context(command_line.front(), info_name="cortex")
+    context = click.Context(command_line.load_front(), info_name="cortex")
 
     def walk(command: Any, name: str, path: str) -> Iterator[tuple[str, Any]]:
-        row = command_line.table()[path]
+        row = command_line.load_table()[path]
         words = [] if "quick" in row.get("run", ()) else command.params
         several = {each["name"] for each in row.get("params", ()) if "enum" in each}
         named = [_recorded(each, is_word=each.name in several) for each in words]
@@ -123,7 +123,7 @@ def commands() -> dict[str, Any]:
             below = command.get_command(context, inner)
             yield from walk(below, f"{name} {inner}", f"{path} {inner}".strip())
 
-    top = command_line.front()
+    top = command_line.load_front()
     found = dict(walk(top, "cortex", ""))
     for old, new in MOVED.items():
         command: Any = top

@@ -43,14 +43,14 @@ class Entailing:
     async def live(self) -> None:
         await asyncio.Event().wait()
 
-    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
+    async def answer_all(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         self.asked.append(len(questions))
         return [{"sure": any(text in str(each.quoted) for text in self.sure)} for each in questions]
 
     def accepts(self, kind: QuestionKind, answer: object) -> bool:
         return kind is QuestionKind.COMPARE and isinstance(answer, dict) and "sure" in answer
 
-    def judged(self, answer: Answer) -> Judgement | None:
+    def read_judgement(self, answer: Answer) -> Judgement | None:
         if not answer["sure"]:
             return None
         return Judgement(Relation.CONTRADICTION, Decider.NLI, "sure", Conflict.DIRECT)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.endpoint.replies import HttpReply, endpoint
+from cortex_actors.endpoint.replies import HttpReply, read_endpoint
 from cortex_actors.errors import BadInput, EndpointDown
 from cortex_actors.judging import chat
 from cortex_actors.judging.chat import CHAT, FORMATS, make_request, read_completion
@@ -15,7 +15,7 @@ from cortex_actors.judging.layer import QuestionKind
 from tests.judging.support import SAME, says
 
 #: Where the answers come from.
-PLACE = endpoint("http://localhost/v1", "", use=CHAT)
+PLACE = read_endpoint("http://localhost/v1", "", use=CHAT)
 
 #: Any JSON, of the words that mean something here more often than of others.
 WORDS = st.sampled_from(

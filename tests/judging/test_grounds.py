@@ -10,7 +10,7 @@ SOURCES = ["Run `make check` on Python 3.11, see https://ci.example/go.", "Use 4
 
 def objected(text: str, kind: QuestionKind = QuestionKind.SYNTHESISE) -> str | None:
     """Return what speaks against a text that was written of the sources."""
-    return find_objection(JudgeQuestion.about(kind, SOURCES), {"text": text})
+    return find_objection(JudgeQuestion.from_texts(kind, SOURCES), {"text": text})
 
 
 class TestMadeUp:

@@ -36,7 +36,7 @@ class TestLayers:
         """Without a model nobody has an opinion, and nobody is asked."""
         async with judging(tmp_path, clock, JudgingSettings()) as bench:
             assert [None, None] == await bench.judge.compare([PAIR, SECOND])
-            assert await bench.judge.merged(["a", "b"]) is None
+            assert await bench.judge.merge(["a", "b"]) is None
             assert ((), 0) == ((info := await bench.describe()).layers, info.asked)
 
     async def test_order(self, tmp_path: Path, clock: ManualClock, chat: FakeChat) -> None:
@@ -75,7 +75,7 @@ class TestTexts:
         chat.script.extend(says({"text": text}) for text in ("Tabs.", "Both.", "One.", "No. 7"))
         async with judging(tmp_path, clock, settings_for(chat)) as bench:
             assert "Tabs." == await bench.judge.summarise("Use tabs.", most=10)
-            assert "Both." == await bench.judge.merged(["a", "b"])
+            assert "Both." == await bench.judge.merge(["a", "b"])
             assert "One." == await bench.judge.synthesise(["a", "b"])
             assert await bench.judge.synthesise(["c", "d"]) is None
 
@@ -204,7 +204,7 @@ class TestLimits:
 class Faulty(Entailing):
     """A layer with a fault."""
 
-    async def answers(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
+    async def answer_all(self, questions: Sequence[JudgeQuestion]) -> list[Told]:
         raise KeyError("outputs")
 
 

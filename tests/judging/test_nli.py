@@ -57,7 +57,7 @@ async def layer_of(
 
 async def told(layer: EntailmentLayer, one: str, other: str) -> Told:
     """Return what becomes of a pair."""
-    (found,) = await layer.answers([JudgeQuestion.compare(Claim(one), Claim(other))])
+    (found,) = await layer.answer_all([JudgeQuestion.compare(Claim(one), Claim(other))])
     return found
 
 
@@ -66,7 +66,7 @@ async def judged(layer: EntailmentLayer, one: str, other: str) -> Relation | Non
     found = await told(layer, one, other)
     assert layer.accepts(QuestionKind.COMPARE, found)
     answer: Answer = found  # type: ignore[assignment]  # or it would not be accepted
-    judgement = layer.judged(answer)
+    judgement = layer.read_judgement(answer)
     return None if judgement is None else judgement.relation
 
 
@@ -92,7 +92,7 @@ class TestAnswers:
         pairs = [("same a", "same b"), ("a", "b"), ("not a", "not b")]
         asked = [JudgeQuestion.compare(Claim(one), Claim(other)) for one, other in pairs]
         async with layer_of(folder, clock) as layer:
-            rows = [found["rows"][0] for found in await layer.answers(asked)]  # type: ignore[index]  # no errors
+            rows = [found["rows"][0] for found in await layer.answer_all(asked)]  # type: ignore[index]  # no errors
 
         assert [0.05, 0.3, 0.9] == [row[0] for row in rows]
 
@@ -101,7 +101,7 @@ class TestAnswers:
         pairs = [("long a", "same b"), ("same a", "same b")]
         asked = [JudgeQuestion.compare(Claim(one), Claim(other)) for one, other in pairs]
         async with layer_of(folder, clock) as layer:
-            first, second = await layer.answers(asked)
+            first, second = await layer.answer_all(asked)
 
         assert isinstance(first, BadInput)
         assert layer.accepts(QuestionKind.COMPARE, second)

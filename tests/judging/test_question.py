@@ -9,14 +9,14 @@ SPACES = Claim("Indent with spaces.", scope="docs/")
 
 def key(question: JudgeQuestion, *asked: str | int) -> bytes:
     """Return the key of a question to the usual model, or to another one."""
-    return question.key(*(asked or ("llm", "m@h", 1)))
+    return question.hash_question(*(asked or ("llm", "m@h", 1)))
 
 
 class TestKey:
     def test_order(self) -> None:
         """Two claims are one question, whichever comes first, and so are several texts."""
         assert key(JudgeQuestion.compare(TABS, SPACES)) == key(JudgeQuestion.compare(SPACES, TABS))
-        one, other = (JudgeQuestion.about(QuestionKind.MERGE, texts) for texts in ("ab", "ba"))
+        one, other = (JudgeQuestion.from_texts(QuestionKind.MERGE, texts) for texts in ("ab", "ba"))
         assert key(one) == key(other)
 
     def test_differs(self) -> None:
@@ -44,7 +44,7 @@ class TestKey:
 
     def test_no_unicode(self) -> None:
         """A text that is no valid Unicode has a key and a size like any other."""
-        found = JudgeQuestion.about(QuestionKind.MERGE, ["\ud800"])
+        found = JudgeQuestion.from_texts(QuestionKind.MERGE, ["\ud800"])
 
         assert 32 == len(key(found))
         assert found.size > 0
@@ -53,7 +53,7 @@ class TestKey:
 class TestMerge:
     def test_equal(self) -> None:
         """Where no text is preferred, or nobody knows the word, order means nothing (M-16)."""
-        plain = JudgeQuestion.about(QuestionKind.MERGE, ["a", "b"])
+        plain = JudgeQuestion.from_texts(QuestionKind.MERGE, ["a", "b"])
 
         assert (
             plain
@@ -66,4 +66,8 @@ class TestMerge:
         first, second = (JudgeQuestion.merge(["b", "a"], each) for each in ("a", "b"))
 
         assert {"texts": ["b", "a"], "prefer": "first"} == first.quoted
-        assert first.key() != second.key() != JudgeQuestion.merge(["a", "b"], "b").key()
+        assert (
+            first.hash_question()
+            != second.hash_question()
+            != JudgeQuestion.merge(["a", "b"], "b").hash_question()
+        )

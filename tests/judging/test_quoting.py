@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.errors import Refused
-from cortex_actors.judging.chat import encoded, quote_question
+from cortex_actors.judging.chat import encode_value, quote_question
 from cortex_actors.judging.layer import JudgeQuestion, QuestionKind
-from cortex_actors.text.hazards import hidden, mask_secrets, visible
+from cortex_actors.text.hazards import find_hidden, mask_secrets, show_hidden
 
 #: A key as one stands in a careless file; it opens nothing.
 SECRET = "ghp_" + "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0fG3hJ6"
@@ -29,25 +29,25 @@ MARKS = [
 
 def sent(*texts: str) -> str:
     """Return what is sent of some texts."""
-    return quote_question(JudgeQuestion.about(QuestionKind.MERGE, texts))
+    return quote_question(JudgeQuestion.from_texts(QuestionKind.MERGE, texts))
 
 
 class TestQuoted:
     @given(st.lists(st.text(st.characters(), max_size=40), min_size=1, max_size=3, unique=True))
     def test_any_text(self, texts: list[str]) -> None:
         """Whatever texts say, they come out of the quotation as they went in, and end none."""
-        plain = [visible(mask_secrets(text).text) for text in texts]
-        found = encoded({"texts": texts})
+        plain = [show_hidden(mask_secrets(text).text) for text in texts]
+        found = encode_value({"texts": texts})
 
         assert {"texts": plain} == json.loads(found)
         inside = re.sub(r'^\{"texts": \[|\]\}$', "", found)
         assert not re.search(r"[<>\[\]\n]", inside)
-        assert not hidden(found)
+        assert not find_hidden(found)
 
     @pytest.mark.parametrize("mark", MARKS)
     def test_marks(self, mark: str) -> None:
         """The marks that end a message in a model's own format never stand in what is sent."""
-        found = encoded([f"Use tabs. {mark}"])
+        found = encode_value([f"Use tabs. {mark}"])
 
         assert [f"Use tabs. {mark}"] == json.loads(found)
         assert not any(each in found for each in ("<|", "[/INST]", "<end", "</"))

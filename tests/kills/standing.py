@@ -42,7 +42,7 @@ class Calm:
 @asynccontextmanager
 async def standing(root: Path, **sections: Any) -> AsyncIterator[Tree]:
     """Run the tree of a home; stop it afterwards, if the process still is."""
-    home, clock = Home.of(root, {}), SystemClock()
+    home, clock = Home.find(root, {}), SystemClock()
     home.create()
     logs = LogStream(home.logs / "cortex.ndjson", clock)
     shelf = Shelf(cast("Weather", Calm()), clock)

@@ -148,7 +148,7 @@ async def _nothing(tree: Tree, _folder: Path) -> None:
 
     async def is_still() -> bool:
         nonlocal since
-        if await tree.parts.records.read(events.waiting):
+        if await tree.parts.records.read(events.count_waiting):
             since = loop.time()
         return loop.time() - since >= STILL
 
@@ -175,9 +175,9 @@ async def _is_known(tree: Tree) -> bool:
         return {
             each.root: tuple(
                 f"{state.path} {state.sha256}"
-                for state in projects.files(connection, each.id).values()
+                for state in projects.load_files(connection, each.id).values()
             )
-            for each in projects.followed(connection)
+            for each in projects.list_followed(connection)
         }
 
     found = await tree.parts.records.read(known)

@@ -23,7 +23,7 @@ LONG = "A paragraph that says enough to stand alone, because it has more than ei
 def said(commands: Commands, *words: str) -> str:
     """Return what a command prints; raises the error that it ends with."""
     words = (*find_moved(words)[2], "--home", str(commands.home))
-    done = CliRunner().invoke(command_line.front(), [*words])
+    done = CliRunner().invoke(command_line.load_front(), [*words])
     if done.exception and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.stdout

@@ -13,7 +13,7 @@ import pytest
 from cortex_actors import AsyncCortex, Cortex, CortexError
 from cortex_actors.client.connection import Client
 from cortex_actors.client.doors import AsyncClient
-from cortex_actors.client.operations import list_methods, snapshot
+from cortex_actors.client.operations import list_methods, load_snapshot
 from cortex_actors.errors import (
     AlreadyRunning,
     BadInput,
@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 QUESTIONS = sorted(
     name
     for name, verb in list_methods().items()
-    if snapshot()[verb]["http"].startswith("GET ")
+    if load_snapshot()[verb]["http"].startswith("GET ")
     and verb != "resolve_preview"  # it needs one of its own
-    and not any(each["required"] for each in snapshot()[verb]["parameters"])
+    and not any(each["required"] for each in load_snapshot()[verb]["parameters"])
 )
 
 

@@ -44,7 +44,7 @@ class TestLife:
 
         # One that was there before may have ended meanwhile.
         assert set() == set(threading.enumerate()) - before
-        assert lock.HomeState.STOPPED == lock.state(Home(tmp_home))
+        assert lock.HomeState.STOPPED == lock.read_state(Home(tmp_home))
         assert logged == (logger.level, logger.propagate, list(logger.handlers))
         assert ("", "") == capfd.readouterr()
         with pytest.raises(DaemonDown, match="has ended: the program closed it"):

@@ -17,7 +17,7 @@ from cortex_actors.api.registry import OPERATIONS
 from cortex_actors.client import cortex as module
 from cortex_actors.client import operations, results
 from cortex_actors.client.connection import PATIENCE, Client
-from cortex_actors.client.doors import finished
+from cortex_actors.client.doors import run_blocking
 from cortex_actors.client.results import Crumb, Found, Saved
 from cortex_actors.errors import BadInput, InternalError
 from tests.process.commands import ROOT
@@ -94,7 +94,7 @@ class TestEvery:
             words = each.signature.parameters
             other = "as_agent" if each.agents and "as_agent" in words else None
 
-            assert TOLD.get(each.method, other) == operations.speaks_as(each.method), each.name
+            assert TOLD.get(each.method, other) == operations.find_speaker(each.method), each.name
 
     def test_names_kept(self, asked: tuple[Cortex, Asked]) -> None:
         """Names and words from before the registry ask what they asked."""
@@ -122,7 +122,9 @@ class TestEvery:
         """What takes long may take long, whatever the caller says; all else as long as that."""
         client = Client(tmp_path, timeout=timeout)
 
-        assert seconds == tuple(map(client.patience, ("agents", "recall", "remember", "backup")))
+        assert seconds == tuple(
+            map(client.choose_timeout, ("agents", "recall", "remember", "backup"))
+        )
         assert {each.method for each in OPERATIONS.values()} >= set(PATIENCE)
 
     def test_unknown_word(self, asked: tuple[Cortex, Asked]) -> None:
@@ -195,7 +197,7 @@ class TestPlain:
 class TestResults:
     def test_other_versions(self) -> None:
         """What an answer leaves out has its default, and what it says beside is kept."""
-        found = Saved.of({"id": "mem_1", "state": "saved", "new": 7, "merged": ["a"]})
+        found = Saved.from_answer({"id": "mem_1", "state": "saved", "new": 7, "merged": ["a"]})
 
         assert ("mem_1", ("a",), False, 7) == (
             found.id,
@@ -206,14 +208,18 @@ class TestResults:
 
     def test_hits(self) -> None:
         """What a kind of hit has to say stands beside what all have."""
-        found = Found.of({"hits": [{"id": "a", "score": 1.0, "extra": {"layer": "working"}}]})
+        found = Found.from_answer(
+            {"hits": [{"id": "a", "score": 1.0, "extra": {"layer": "working"}}]}
+        )
 
         assert [("a", "working", "")] == [(hit.id, hit.layer, hit.realm) for hit in found]
 
     def test_crumb(self) -> None:
         """A crumb has our names, whichever its answer has."""
         assert ("x", ("y",)) == (
-            (made := Crumb.of({"session_summary": "x", "unfinished_business": ["y"]})).summary,
+            (
+                made := Crumb.from_answer({"session_summary": "x", "unfinished_business": ["y"]})
+            ).summary,
             made.unfinished,
         )
 
@@ -253,4 +259,4 @@ class TestBothWays:
             await Waits()
 
         with pytest.raises(InternalError):
-            finished(work())
+            run_blocking(work())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.process import logfile
-from cortex_actors.process.logfile import LineWriter, RotatingFile, last_number, read_objects
+from cortex_actors.process.logfile import LineWriter, RotatingFile, find_last_number, read_objects
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,7 +118,7 @@ class TestRotation:
 
         found = [entry["seq"] for entry in read_objects(path, 3)]
         assert sorted(map(str, found)) == list(map(str, found))
-        assert found[-1] == last_number(path)
+        assert found[-1] == find_last_number(path)
 
     def test_says_what_is_lost(self, tmp_path: Path) -> None:
         """The file says how many lines did not reach it."""
@@ -146,4 +146,4 @@ class TestRotation:
         (tmp_path / "log").write_bytes(b'\xff\n[]\n{"seq": "x"}\n{"seq": 4}\n' + b"[" * 10_000)
 
         assert [{"seq": "x"}, {"seq": 4}] == list(read_objects(tmp_path / "log"))
-        assert 4 == last_number(tmp_path / "log")
+        assert 4 == find_last_number(tmp_path / "log")

@@ -12,7 +12,7 @@ import pytest
 
 from cortex_actors.clock import SystemClock
 from cortex_actors.process import logfile, logs
-from cortex_actors.process.logfile import LEAP, Filter, RotatingFile, record_of
+from cortex_actors.process.logfile import LEAP, Filter, RotatingFile, make_record
 from cortex_actors.process.logs import LogStream
 from cortex_actors.testing import eventually
 
@@ -160,7 +160,7 @@ class TestSince:
         """A time is looked up in the files as well."""
         stream = opened()
         say(stream, 120)
-        at = stream.recent(Filter(), last=1)[0].at
+        at = stream.list_recent(Filter(), last=1)[0].at
         say(stream, 100)
         found = numbers(await told(stream.follow(Filter(since_at=at), last=None), 220))
 
@@ -249,7 +249,11 @@ class TestSeam:
         )
 
         page = logfile.read_page(path, Filter(), after=0, before=99)
-        assert ((record_of({"seq": 1, "at": 1}),), 2, 0) == (page.records, page.last, page.dropped)
+        assert ((make_record({"seq": 1, "at": 1}),), 2, 0) == (
+            page.records,
+            page.last,
+            page.dropped,
+        )
 
 
 class TestSlow:

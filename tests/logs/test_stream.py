@@ -14,8 +14,8 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.errors import BadInput
-from cortex_actors.process.logfile import LEAP, Filter, LogEntry, line, record_of
-from cortex_actors.process.logs import RING, LogStream, StreamHandler, tail
+from cortex_actors.process.logfile import LEAP, Filter, LogEntry, format_line, make_record
+from cortex_actors.process.logs import RING, LogStream, StreamHandler, read_tail
 from cortex_actors.tree import make_scribe
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ class TestFile:
         third.write("info", "three", actor="a")
         third.close()
 
-        assert [1, 2, 2 + LEAP + 1] == [r.seq for r in tail(stream.path, EVERYTHING, last=9)]
+        assert [1, 2, 2 + LEAP + 1] == [r.seq for r in read_tail(stream.path, EVERYTHING, last=9)]
 
     @pytest.mark.parametrize("text", ["a\nb", "\x1b[31mred", "\u202eleft", "\ud800", "\x85"])
     def test_one_line(self, stream: LogStream, text: str) -> None:
@@ -84,7 +84,7 @@ class TestFile:
         assert content.isascii()
         assert b"" == bytes(c for c in content if c < 32)
         assert text == json.loads(content)["text"]
-        assert line(record_of(json.loads(content))).isprintable()
+        assert format_line(make_record(json.loads(content))).isprintable()
 
     def test_strange_fields(self, stream: LogStream) -> None:
         """Fields that cannot be written are named, and the record is kept."""
@@ -95,7 +95,7 @@ class TestFile:
 
         stream.write("info", "one", actor="a", bad=Bad())
         stream.write("info", "two", actor="a", big="x" * 100_000)
-        found = stream.recent(EVERYTHING)
+        found = stream.list_recent(EVERYTHING)
 
         assert ["one", "two"] == _texts(found)
         assert ["bad", "big"] == [record.fields["left_out"] for record in found]
@@ -106,7 +106,7 @@ class TestHandler:
         """The standard library's logging ends in the stream, with its own names for things."""
         log = _logger("cortex.bus", stream)
         log.warning("lost %d", 3, extra={"topic": "file:changed", "seq": 7})
-        (record,) = stream.recent(EVERYTHING)
+        (record,) = stream.list_recent(EVERYTHING)
 
         assert ("warning", "bus", "lost 3", "file:changed") == (
             record.level,
@@ -123,16 +123,16 @@ class TestHandler:
             _ = 1 // 0
         except ZeroDivisionError:
             log.exception("failed")
-        (record,) = stream.recent(EVERYTHING)
+        (record,) = stream.list_recent(EVERYTHING)
 
         assert "ZeroDivisionError" in str(record.fields["traceback"])
-        assert "\n    | ZeroDivisionError" in line(record)
+        assert "\n    | ZeroDivisionError" in format_line(record)
 
     def test_wrong_arguments(self, stream: LogStream) -> None:
         """A text that does not fit its arguments is shown as both."""
         log = _logger("x", stream)
         log.error("%d", "three")
-        (record,) = stream.recent(EVERYTHING)
+        (record,) = stream.list_recent(EVERYTHING)
 
         assert "'%d' ('three',)" == record.text
 
@@ -209,7 +209,7 @@ class TestRing:
         """Memory holds the last 5,000 records and no more."""
         for number in range(RING + 3):
             stream.write("info", str(number), actor="a")
-        found = stream.recent(EVERYTHING, last=RING * 2)
+        found = stream.list_recent(EVERYTHING, last=RING * 2)
 
         assert RING == len(found)
         assert "3" == found[0].text
@@ -218,28 +218,28 @@ class TestRing:
         """The last zero records are none, not all."""
         stream.write("info", "x", actor="a")
 
-        assert [] == stream.recent(EVERYTHING, last=0)
+        assert [] == stream.list_recent(EVERYTHING, last=0)
 
     def test_since(self, stream: LogStream) -> None:
         """Records can be asked for from a number or a time on."""
         for number in range(3):
             stream.write("info", str(number), actor="a")
-        at = stream.recent(EVERYTHING, last=1)[0].at
+        at = stream.list_recent(EVERYTHING, last=1)[0].at
 
-        assert ["2"] == _texts(stream.recent(Filter(since=2)))
-        assert [] == stream.recent(Filter(since_at=at + 1))
+        assert ["2"] == _texts(stream.list_recent(Filter(since=2)))
+        assert [] == stream.list_recent(Filter(since_at=at + 1))
 
     def test_countless(self, stream: LogStream) -> None:
         """More than any machine can count are as many as there are."""
         stream.write("info", "x", actor="a")
 
-        assert ["x"] == _texts(stream.recent(EVERYTHING, last=10**30))
+        assert ["x"] == _texts(stream.list_recent(EVERYTHING, last=10**30))
 
 
 class TestLine:
     def test_dropped(self) -> None:
         """A gap is shown without a time, since none is known."""
-        shown = line(record_of({"dropped": 7}))
+        shown = format_line(make_record({"dropped": 7}))
 
         assert shown.startswith("-    ")
         assert shown.endswith("log: 7 records were dropped here")
@@ -249,7 +249,7 @@ class TestLine:
         payload = Custom({"n": 0, "ok": False, "none": None, "empty": "", "list": [], "who": "me"})
         make_scribe(stream)(Event("evt_1", "custom:a", payload, 1, "me"))
 
-        assert ["n=0 ok=False who=me"] == _texts(stream.recent(EVERYTHING))
+        assert ["n=0 ok=False who=me"] == _texts(stream.list_recent(EVERYTHING))
 
 
 class TestEcho:

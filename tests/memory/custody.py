@@ -49,7 +49,7 @@ class Custody:
             NamedActor[Any](NAME, office.names).ask, Custodian.describe
         )
         self.tell: Callable[..., Any] = partial(
-            NamedActor[Any](NAME, office.names).ask, Custodian.accessed
+            NamedActor[Any](NAME, office.names).ask, Custodian.note_access
         )
 
     async def begin(self, records: Records | None = None) -> Custody:

@@ -10,7 +10,7 @@ from sqlalchemy import func, select
 
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Memory, MemoryStatus
-from cortex_actors.embedding.provider import unit
+from cortex_actors.embedding.provider import scale_rows
 from cortex_actors.errors import EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.memory.archivist import NAME, Archivist
 from cortex_actors.memory.planner import Planner
@@ -22,7 +22,7 @@ from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.similar_memories import Vicinity
 from cortex_actors.storage.tables import schema
-from cortex_actors.text.summary import sentences
+from cortex_actors.text.summary import split_sentences
 from tests.storage.things import active_ids
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ class Planted:
             raise EmbedderDown("the embedder is away")
         if self.refused in texts:
             raise Unembeddable("nobody takes it", (0,))
-        return unit(np.array([self._row(each) for each in texts], np.float32))
+        return scale_rows(np.array([self._row(each) for each in texts], np.float32))
 
     def _row(self, text: str) -> Matrix:
-        parts = [text] if text in self.at else sentences(text)
+        parts = [text] if text in self.at else split_sentences(text)
         rows = [self._known(each) for each in parts]
         found: Matrix = np.sum(rows, axis=0, dtype=np.float32)
         return found
@@ -87,7 +87,7 @@ class NoJudge:
         del run
         return [None] * len(pairs)
 
-    async def merged(
+    async def merge(
         self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
     ) -> str | None:
         """Write nothing."""
@@ -187,7 +187,7 @@ class Remembering:
 
 def _of_length_one(row: Matrix) -> Matrix:
     """Return a vector with the length that vectors have."""
-    found: Matrix = unit(row[np.newaxis])[0]
+    found: Matrix = scale_rows(row[np.newaxis])[0]
     return found
 
 

@@ -35,7 +35,7 @@ class TestKnown:
         assert ("existing", ("port",), ()) == (found.state, found.tags_added, again.tags_added)
         assert {"redis", "port"} == set((await there.all())[first.id].tags)
         assert f"Known already as #{first.id}. Tags added: port." == found.message
-        assert ["port"] == found.shown()["tags_added"]
+        assert ["port"] == found.as_dict()["tags_added"]
 
     async def test_layer(self, there: Remembering) -> None:
         """It stays in its layer, and the answer says how to change that."""
@@ -56,7 +56,7 @@ class TestReplaced:
         new = await there.say(UV, supersedes=(first.id,))
 
         assert [(second.id,), (first.id,)] == [known.superseded, new.superseded]
-        assert [first.id] == new.shown()["superseded"]
+        assert [first.id] == new.as_dict()["superseded"]
 
     async def test_another_agent(self, there: Remembering) -> None:
         """The owner replaces nothing of one agent by what another one says, and nothing is kept."""

@@ -39,7 +39,7 @@ class Model(NoJudge):
         said = self.relation and Judgement(self.relation, Decider.LLM, "so the model says")
         return [said or None] * len(pairs)
 
-    async def merged(
+    async def merge(
         self, texts: Sequence[str], *, prefer: str = "equal", run: str = ""
     ) -> str | None:
         """Write the text that the test has."""

@@ -50,7 +50,7 @@ def one(tables: Tables, name: str) -> Memory:
 class TestAdmitted:
     def test_defaults(self, tables: Tables) -> None:
         """A post is dialogue in the village, to be found for some days, and says where it is."""
-        shown = post(tables, "one").shown()
+        shown = post(tables, "one").as_dict()
         found = one(tables, "one")
 
         assert (Realm.VILLAGE, MemoryType.DIALOGUE, Layer.WORKING) == (

@@ -31,7 +31,7 @@ class TestReadings:
 
         assert first == some.seal("later")
         assert 3 == len(some)
-        some.written()
+        some.forget_sealed()
         second = some.seal("second")
         assert first is not None
         assert second is not None

@@ -46,7 +46,10 @@ async def test_one_place(tmp_path: Path, seed: int) -> None:
         every = await there.all()
 
     assert pairs
-    assert all(MergeScope.of(every[whole]) == MergeScope.of(every[part]) for whole, part in pairs)
+    assert all(
+        MergeScope.from_memory(every[whole]) == MergeScope.from_memory(every[part])
+        for whole, part in pairs
+    )
     active = [each for each in every.values() if each.status == "active"]
     assert len(said) == len(active)
 
@@ -56,7 +59,7 @@ def test_every_condition() -> None:
     one = Memory("mem_1", Realm.PRIVATE, "A", "x", 0)
     for name in ("realm", "agent_id", "thread", "role", "project_id"):
         assert name in schema.memories.c
-        assert MergeScope.of(one).place != MergeScope.of(_other(one, name)).place
+        assert MergeScope.from_memory(one).place != MergeScope.from_memory(_other(one, name)).place
 
 
 def _other(memory: Memory, name: str) -> Memory:

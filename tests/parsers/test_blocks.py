@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.markdown import LineKind, kinds, lines
+from cortex_actors.text.markdown import LineKind, classify_lines, split_lines
 
 
 def headings(text: str) -> list[int]:
     """Return the numbers, from 1, of the lines `## H` that are headings."""
-    found = lines(text.encode(), path="p")
-    pairs = zip(found, kinds(found), strict=True)
+    found = split_lines(text.encode(), path="p")
+    pairs = zip(found, classify_lines(found), strict=True)
     return [
         number
         for number, (line, kind) in enumerate(pairs, start=1)

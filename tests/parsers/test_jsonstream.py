@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import BadInput
-from cortex_actors.text.jsonstream import collections
+from cortex_actors.text.jsonstream import read_collections
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -37,7 +37,7 @@ class TestCollections:
         """Records and keys come in their order, each with its place."""
         seed = random.randrange(1_000_000)
         text = json.dumps(FILE, indent=indent, ensure_ascii=False)
-        found = list(collections(parts(text, seed=seed)))
+        found = list(read_collections(parts(text, seed=seed)))
 
         assert [
             ("format_version", "", "1.0"),
@@ -53,10 +53,10 @@ class TestCollections:
         text = json.dumps(FILE)
         for end in range(len(text)):
             with pytest.raises(BadInput):
-                list(collections([text[:end]]))
+                list(read_collections([text[:end]]))
 
     @pytest.mark.parametrize("text", ["[]", "7", "{} {}", '{"collections": 3}', '{"a" 1}', "x"])
     def test_no_such_thing(self, text: str) -> None:
         """Neither is anything else taken for one."""
         with pytest.raises(BadInput):
-            list(collections([text]))
+            list(read_collections([text]))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.domain.project import Fragment, file_hash
+from cortex_actors.domain.project import Fragment, hash_file
 from cortex_actors.errors import FileTooLarge, NotText
 from cortex_actors.text.sections import Role, split_fragments, split_sections
 from cortex_actors.text.statements import find_statements
@@ -221,7 +221,7 @@ class TestFragments:
         """A fragment knows its file, its project and exactly where it stands."""
         data = b"# T\n## A\nx\n"
         expected = Fragment(
-            "x", "/p/CLAUDE.md", "p", "A", 2, 4, 4, 11, file_hash(data), above=("T",)
+            "x", "/p/CLAUDE.md", "p", "A", 2, 4, 4, 11, hash_file(data), above=("T",)
         )
 
         assert expected == split_fragments(data, path="/p/CLAUDE.md", project="p")[1]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.text.markdown import LineKind, kinds, lines
+from cortex_actors.text.markdown import LineKind, classify_lines, split_lines
 from cortex_actors.text.sections import split_fragments, split_sections
 from cortex_actors.text.statements import find_statements
 from tests.parsers.corpus import SAMPLES, samples
@@ -44,8 +44,10 @@ class TestSections:
         """No section starts at a line inside a fence or a comment."""
         for path in real_files[::3]:
             data = path.read_bytes()
-            text = lines(data, path=str(path))
-            opaque = {n for n, kind in enumerate(kinds(text), 1) if kind is LineKind.OPAQUE}
+            text = split_lines(data, path=str(path))
+            opaque = {
+                n for n, kind in enumerate(classify_lines(text), 1) if kind is LineKind.OPAQUE
+            }
 
             assert not opaque & {s.line_start for s in split_sections(data, path=str(path))}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.text.statements import ITEM, sentences
+from cortex_actors.text.statements import ITEM, split_sentences
 
 
 class TestSentences:
@@ -42,7 +42,7 @@ class TestSentences:
     )
     def test_cut(self, text: str, expected: list[str] | int | None) -> None:
         """A sentence that can stand alone is cut off; code, brackets and short words end none."""
-        found = sentences(text, whole=0)
+        found = split_sentences(text, whole=0)
 
         if isinstance(expected, int):
             assert expected == len(found)
@@ -53,17 +53,17 @@ class TestSentences:
         """A short text is left whole, however many sentences it has."""
         text = "Always use uv for packages here. Never use pip directly."
 
-        assert (text,) == sentences(text)
+        assert (text,) == split_sentences(text)
         assert ITEM > len(text)
 
     @given(st.text(st.sampled_from("ab A.!?。`()* ")))
     def test_nothing_lost(self, text: str) -> None:
         """Joined, the sentences are the text but for white space."""
-        found = sentences(" ".join(text.split()), whole=0)
+        found = split_sentences(" ".join(text.split()), whole=0)
 
         assert "".join(text.split()) == "".join("".join(found).split())
 
     @pytest.mark.parametrize("text", ["A. B", "....", "a ` ", "((("])
     def test_linear(self, text: str) -> None:
         """A text of a hundred thousand signs without a sentence costs what its letters cost."""
-        assert 1 == len(sentences(text * 25_000))
+        assert 1 == len(split_sentences(text * 25_000))

@@ -162,12 +162,14 @@ class Guild:
 
     async def principles(self) -> dict[str, Principle]:
         """Return the principles by what they say."""
-        found = await self.office.read(lambda c: principles.by_ids(c, principles.list_ids(c)))
+        found = await self.office.read(
+            lambda c: principles.load_principles(c, principles.list_ids(c))
+        )
         return {each.content: each for each in found.values()}
 
     async def given(self) -> list[str]:
         """Return what projects may be given, best first."""
-        found, rows = await self.office.read(lambda c: principles.given(c, MODEL))
+        found, rows = await self.office.read(lambda c: principles.load_given(c, MODEL))
         assert len(found) == len(rows)
         return [each.content for each in found]
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sqlalchemy import select
 
-from cortex_actors.domain.insight import Granularity, InsightSource, hash_statement, insight_id
+from cortex_actors.domain.insight import Granularity, InsightSource, hash_statement, make_insight_id
 from cortex_actors.pipeline.promotion import Tools
 from cortex_actors.pipeline.reconciler import Comparing
 from cortex_actors.pipeline.relations import Ruling
@@ -67,7 +67,7 @@ def said(text: str, path: str, *, revision: str, heading: str = "", ordinal: int
     """Return a statement as the accumulator hands it to the ledger."""
     digest = hash_statement(text)
     source = InsightSource(
-        insight_id=insight_id(digest),
+        insight_id=make_insight_id(digest),
         fragment_id=hashlib.sha256(f"{path}{heading}{revision}".encode()).hexdigest(),
         path=path,
         project="",
@@ -97,7 +97,7 @@ def placed(found: Finding, scope: str) -> Finding:
 
 def ids(*texts: str) -> list[str]:
     """Return the insights whose texts those are."""
-    return [insight_id(hash_statement(text)) for text in texts]
+    return [make_insight_id(hash_statement(text)) for text in texts]
 
 
 @dataclass
@@ -199,7 +199,9 @@ class World:
 
         As after an operation that decides, the two are compared again by the next run.
         """
-        found = await self.office.read(lambda c: contradictions.listed(c, status="unresolved"))
+        found = await self.office.read(
+            lambda c: contradictions.list_contradictions(c, status="unresolved")
+        )
         if not found:
             return
         one = dice.choice(sorted(found, key=lambda each: each.id))
@@ -235,7 +237,7 @@ def unit(row: np.ndarray[Any, np.dtype[np.float64]]) -> np.ndarray[Any, np.dtype
 def _state(connection: Connection) -> dict[str, Any]:
     """Return everything that reconciling decides, without the times at which it was found."""
     rows = connection.execute(select(insight_rows)).all()
-    found = sorted(contradictions.listed(connection), key=lambda each: each.id)
+    found = sorted(contradictions.list_contradictions(connection), key=lambda each: each.id)
     named = connection.execute(select(clusters)).all()
     return {
         "stands": {row.id: (row.status, row.superseded_by) for row in rows},

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.domain.event import FileChanged
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import hash_file
 from cortex_actors.pipeline.reading import FileReader
 from cortex_actors.testing import eventually
 from cortex_actors.text.sections import find_dialect, find_folder
@@ -181,7 +181,7 @@ def _said(project: Project, revision: Revision) -> Iterator[tuple[str, str, str]
     folder = find_folder(revision.name)
     reader = FileReader(dialect, path, project.name, Granularity.STATEMENT, folder)
     for each in reader.read(revision.data).findings:
-        yield path, each.insight_id, file_hash(revision.data)
+        yield path, each.insight_id, hash_file(revision.data)
 
 
 def _put(project: Project, revision: Revision) -> Path:

@@ -83,7 +83,7 @@ class Resolving:
     async def project(self, path: Path) -> Project:
         """Return the project of a file."""
         return await self.office.read(
-            lambda c: next(each for each in projects.followed(c) if each.holds(str(path)))
+            lambda c: next(each for each in projects.list_followed(c) if each.holds(str(path)))
         )
 
     async def opt_in(self, path: Path) -> None:

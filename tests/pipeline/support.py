@@ -12,7 +12,7 @@ from sqlalchemy import func, select
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.consumer import Consumer, Desk
 from cortex_actors.domain.event import FileChanged
-from cortex_actors.domain.insight import InsightSource, hash_section, insight_id
+from cortex_actors.domain.insight import InsightSource, hash_section, make_insight_id
 from cortex_actors.domain.project import Project
 from cortex_actors.embedding.factory import HashingProvider
 from cortex_actors.home import Home
@@ -136,7 +136,7 @@ class Office:
     async def follow(self, root: Path) -> Project:
         """Follow a folder, which is made if it is not there."""
         root.mkdir(parents=True, exist_ok=True)
-        project = Project.at(str(root.resolve()), self.clock.now())
+        project = Project.from_root(str(root.resolve()), self.clock.now())
         await self.write(lambda c: projects.add(c, project))
         return project
 
@@ -185,7 +185,7 @@ class Office:
 
     async def broken(self) -> dict[str, str]:
         """Return why files could not be read, by path."""
-        states = await self.read(projects.broken)
+        states = await self.read(projects.list_broken)
         return {state.path: state.error or "" for state in states}
 
     async def evidence(self) -> tuple[int, int]:
@@ -219,7 +219,7 @@ class Office:
 @asynccontextmanager
 async def opened(folder: Path) -> AsyncIterator[Office]:
     """Open an office with a ledger in a folder."""
-    home = Home.of(folder / "home", {})
+    home = Home.find(folder / "home", {})
     home.create()
     office = Office(home)
     await office.hire_ledger()
@@ -233,7 +233,7 @@ def finding(content: str, path: str, *, revision: str = "r1", category: str = "f
     """Return a section of a file as the accumulator hands it to the ledger."""
     digest = hash_section(content)
     source = InsightSource(
-        insight_id=insight_id(digest),
+        insight_id=make_insight_id(digest),
         fragment_id=hash_section(path + content),
         path=path,
         project="",

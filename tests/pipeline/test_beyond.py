@@ -137,7 +137,7 @@ class TestSiblings:
         """Rows of one table differ on purpose; in two files the same texts would disagree."""
         rows = ["Welcome text - Key: `brand.hello`", "Goodbye text - Key: `brand.bye`"]
         left, right = (row(each) for each in rows)
-        judged = Relations().of(left, right, 0.9)
+        judged = Relations().judge(left, right, 0.9)
 
         assert not judged.contradicts
         assert judged.relation is not Relation.SAME
@@ -146,26 +146,26 @@ class TestSiblings:
         """What both take a stand on is a contradiction in one list, too."""
         left, right = (row(each) for each in (TABS, NEVER))
 
-        assert Relations().of(left, right, 0.9).contradicts
+        assert Relations().judge(left, right, 0.9).contradicts
 
     def test_alike(self) -> None:
         """Rows of one list are one only if they are nearly the same words."""
         left, right = (row(each) for each in (TABS, ALWAYS))
 
         assert [Relation.RELATED, Relation.SAME] == [
-            Relations().of(left, right, score).relation for score in (0.9, 0.95)
+            Relations().judge(left, right, score).relation for score in (0.9, 0.95)
         ]
 
     def test_fuller(self) -> None:
         """What says more than another statement of its file adds to it; in two files it leads."""
         less, fuller = row("Cover all modules with tests"), row("Cover all modules with fast tests")
         fuller.heading = f"Rules > {less.content}"
-        judged = [Relations().of(less, fuller, 0.97).relation]
+        judged = [Relations().judge(less, fuller, 0.97).relation]
         fuller.paths = {"/a/AGENTS.md"}
 
         assert [Relation.RELATED, Relation.SAME] == [
             *judged,
-            Relations().of(less, fuller, 0.97).relation,
+            Relations().judge(less, fuller, 0.97).relation,
         ]
 
     def test_example(self) -> None:
@@ -173,7 +173,7 @@ class TestSiblings:
         left, right = (row(each) for each in (TABS, NEVER))
         right.kind = StatementKind.EXAMPLE
 
-        assert not Relations().of(left, right, 0.9).contradicts
+        assert not Relations().judge(left, right, 0.9).contradicts
 
 
 class TestClaims:
@@ -184,9 +184,9 @@ class TestClaims:
         right.paths, right.kind = {"/a/AGENTS.md"}, kind
         relations = Relations()
 
-        assert Relation.SAME is not relations.of(left, right, 0.99).relation
+        assert Relation.SAME is not relations.judge(left, right, 0.99).relation
         said = Judgement(Relation.SAME, Decider.LLM, "it says so")
-        assert Relation.SAME is not relations.answered(left, right, said).relation
+        assert Relation.SAME is not relations.read_answer(left, right, said).relation
 
     @pytest.mark.parametrize(
         ("text", "other", "is_same"),
@@ -201,10 +201,10 @@ class TestClaims:
         left, right = row(text), row(f"{text} {other}")
         left.kind, right.kind = StatementKind.FACT, StatementKind.RULE
         right.paths = {"/b/CLAUDE.md"}
-        assert is_same is (Relations().of(left, right, 0.99).relation is Relation.SAME)
+        assert is_same is (Relations().judge(left, right, 0.99).relation is Relation.SAME)
 
         right.projects = {"prj_2"}
-        assert is_same is (Relations().of(left, right, 0.99).relation is Relation.SAME)
+        assert is_same is (Relations().judge(left, right, 0.99).relation is Relation.SAME)
 
     @pytest.mark.parametrize(
         ("headings", "other", "is_same"),
@@ -219,10 +219,10 @@ class TestClaims:
         """Under different topics of one file only the same words are one."""
         left, right = row("The preview shows each row"), row(other)
         left.heading, right.heading = headings
-        assert is_same is (Relations().of(left, right, 0.95).relation is Relation.SAME)
+        assert is_same is (Relations().judge(left, right, 0.95).relation is Relation.SAME)
 
         right.paths = {"/a/AGENTS.md"}
-        assert Relation.SAME is Relations().of(left, right, 0.95).relation
+        assert Relation.SAME is Relations().judge(left, right, 0.95).relation
 
     def test_model_loses(self) -> None:
         """What a model takes for one is led by what says more; not what differs, by entailment."""
@@ -231,12 +231,12 @@ class TestClaims:
         third = row("We keep 9 caches warm.")
         relations = Relations()
 
-        assert right.content == relations.answered(left, right, said).fuller
-        assert third.content == relations.answered(left, third, said).fuller
+        assert right.content == relations.read_answer(left, right, said).fuller
+        assert third.content == relations.read_answer(left, third, said).fuller
         guessed = Judgement(Relation.SAME, Decider.NLI, "it says so")
-        assert Relation.RELATED is relations.answered(left, third, guessed).relation
+        assert Relation.RELATED is relations.read_answer(left, third, guessed).relation
         right.projects = {"prj_2"}
-        assert "" == relations.answered(left, right, said).fuller
+        assert "" == relations.read_answer(left, right, said).fuller
 
 
 class TestModel:
@@ -274,9 +274,9 @@ class TestModel:
         )
         relations = Relations()
 
-        answered = relations.answered(first, other, said)
+        answered = relations.read_answer(first, other, said)
         assert (said.relation, said.decider) == (answered.relation, answered.decider)
-        refused = relations.answered(first, second, said)
+        refused = relations.read_answer(first, second, said)
         assert (Relation.RELATED, Decider.NLI) == (refused.relation, refused.decider)
         assert "it says so; but they name different things" == refused.reason
 
@@ -285,7 +285,7 @@ class TestModel:
         said = Judgement(Relation.SAME, Decider.LLM, "it says so")
         first, second = row("Run `npm test` first."), row("Begin with `npm run test`.")
 
-        assert Relation.SAME is Relations().answered(first, second, said).relation
+        assert Relation.SAME is Relations().read_answer(first, second, said).relation
 
     def test_no_merge(self) -> None:
         """A model cannot make one of two statements that the rules know to contradict."""
@@ -295,8 +295,8 @@ class TestModel:
         right.kind = StatementKind.EXAMPLE
         relations = Relations()
 
-        assert relations.is_open(left, right, relations.of(left, right, 0.8))
-        assert Relation.RELATED is relations.answered(left, right, said).relation
+        assert relations.is_open(left, right, relations.judge(left, right, 0.8))
+        assert Relation.RELATED is relations.read_answer(left, right, said).relation
 
     def test_private(self) -> None:
         """What only one person says is shown to a model beside the same project's texts alone."""

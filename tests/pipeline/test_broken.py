@@ -111,7 +111,7 @@ class TestOdd:
         assert "failed" == run.state
         assert "dependencies" in (run.error or "")
         assert ([], {}) == (await office.contents(), await office.broken())
-        assert {} == await office.read(lambda c: projects.files(c, project.id))
+        assert {} == await office.read(lambda c: projects.load_files(c, project.id))
 
     @pytest.mark.parametrize("given", ["CLAUDE.md", "", "a\0b/CLAUDE.md"])
     async def test_no_path(self, office: Office, project: Project, given: str) -> None:

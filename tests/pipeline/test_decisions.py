@@ -12,7 +12,7 @@ from cortex_actors.rules.clustering import make_pair
 from cortex_actors.rules.proposals import Proposal, ProposalKind
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import contradictions, verdicts
-from cortex_actors.storage.pipeline.verdicts import Handout, PairKind, proposal_id
+from cortex_actors.storage.pipeline.verdicts import Handout, PairKind, make_id
 from tests.pipeline.histories import World, ids
 from tests.pipeline.test_beyond import Model
 from tests.pipeline.test_reconciling import (
@@ -154,7 +154,7 @@ class TestWord:
         two = between(WARM, EMPTY)
         await say(world, two, Relation.SAME, "same")
         merged = {await status(world, text) for text in (WARM, EMPTY)}
-        name = proposal_id(ProposalKind.DUPLICATE, two)
+        name = make_id(ProposalKind.DUPLICATE, two)
         await world.office.write(lambda c: contradictions.reopen(c, name, at=1))
         world.changed.update(two)
         await world.reconcile()

@@ -6,7 +6,7 @@ import pytest
 
 from cortex_actors.domain.principle import Edits
 from cortex_actors.errors import EditedSection, UnfencedSection
-from cortex_actors.pipeline.resolution import difference, drafted, edited
+from cortex_actors.pipeline.resolution import diff_edits, diff_file, draft_file
 from cortex_actors.render import fence
 
 HUMAN = b"# Atlas\n\nUse tabs.\n"
@@ -18,7 +18,7 @@ def draft(
     data: bytes, body: str = NEWER, *, edits: Edits | None = None, adopt: bool = False
 ) -> bytes:
     """Return a file with a section, where we wrote `OURS` the last time."""
-    return drafted(data, body, ours=OURS, path="/a/CLAUDE.md", edits=edits, adopt=adopt)
+    return draft_file(data, body, ours=OURS, path="/a/CLAUDE.md", edits=edits, adopt=adopt)
 
 
 def touched() -> bytes:
@@ -67,7 +67,7 @@ class TestDrafted:
 class TestShown:
     def test_edits(self) -> None:
         """What a human changed is shown as a diff against what we wrote."""
-        found = edited(touched(), OURS, path="/a/CLAUDE.md").splitlines()
+        found = diff_edits(touched(), OURS, path="/a/CLAUDE.md").splitlines()
 
         assert ["--- as cortex wrote it", "+++ as it is now"] == found[:2]
         assert ["-- Run pytest.", "+- Run pytest!", "+- Mine."] == found[-3:]
@@ -75,13 +75,13 @@ class TestShown:
     def test_unknown(self) -> None:
         """Where nobody knows what we wrote, or no section is there, nothing is shown."""
         assert ["", ""] == [
-            edited(touched(), "", path="x"),
-            edited(HUMAN, OURS, path="x"),
+            diff_edits(touched(), "", path="x"),
+            diff_edits(HUMAN, OURS, path="x"),
         ]
 
     def test_difference(self) -> None:
         """A new file is shown as one, and bytes that are no text are written out."""
-        found = difference(None, b"caf\xe9\n", path="/a/CLAUDE.md")
+        found = diff_file(None, b"caf\xe9\n", path="/a/CLAUDE.md")
 
         assert ["--- -", "+++ /a/CLAUDE.md", "@@ -0,0 +1 @@", "+caf\\xe9"] == found.splitlines()
-        assert "" == difference(HUMAN, HUMAN, path="/a/CLAUDE.md")
+        assert "" == diff_file(HUMAN, HUMAN, path="/a/CLAUDE.md")

@@ -10,11 +10,11 @@ import pytest
 
 from cortex_actors.domain.insight import Claim
 from cortex_actors.domain.principle import LinkType
-from cortex_actors.pipeline.relations import Survey, affected, drawn
+from cortex_actors.pipeline.relations import Survey, draw_links, find_affected
 from cortex_actors.rules.clustering import Subject
 from cortex_actors.rules.linking import LinkThresholds
 from cortex_actors.storage.pipeline.principle_lists import PrincipleNode, PrincipleShelf
-from cortex_actors.text.lexicon import standard
+from cortex_actors.text.lexicon import load_standard
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
@@ -88,11 +88,11 @@ class World:
 
     def _drawn(self, due: Collection[str], before: Mapping[Pair, Link]) -> Links:
         """Return the links after drawing."""
-        survey = Survey(PrincipleShelf(self.nodes, self.rows), FEW, standard())
+        survey = Survey(PrincipleShelf(self.nodes, self.rows), FEW, load_standard())
         of_due = [each for edge, each in before.items() if set(edge) & set(due)]
-        around = affected(survey, set(due), of_due)
+        around = find_affected(survey, set(due), of_due)
         some = [each for edge, each in before.items() if set(edge) & around]
-        made = drawn(survey, set(due), around, some)
+        made = draw_links(survey, set(due), around, some)
         after = dict(before)
         for each in made.gone:
             after.pop(each.pair, None)

@@ -195,7 +195,7 @@ class TestContradicted:
         await guild.reconcile()
         await guild.say(never, by=[2])
         await guild.reconcile()
-        (found,) = await guild.office.read(contradictions.listed)
+        (found,) = await guild.office.read(contradictions.list_contradictions)
         await guild.office.write(
             lambda c: contradictions.decide(
                 c, found.id, status="resolved", kept_id=ids(keeps)[0], at=1

@@ -21,7 +21,7 @@ class TestOnce:
     async def test_same_event_twice(self, office: Office, project: Project) -> None:
         """An event that is stored twice is handled once."""
         payload = FileChanged(project.id, str(write(project, TWO)))
-        event = office.bus.event(FILE_CHANGED, payload, source="test")
+        event = office.bus.make_event(FILE_CHANGED, payload, source="test")
         for _ in range(2):
             await office.journal.append([event])
             office.bus.announce(event)

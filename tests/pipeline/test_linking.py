@@ -116,7 +116,7 @@ class TestDue:
         strict = await desk.draw(desk.linker(link_close=0.95, link_reinforces=0.95))
         gone = await desk.types()
         other = await desk.draw(desk.linker(model="other/3"))
-        tables = lexicon.extended('[cues]\nagainst = ["jamais-vu"]\n')
+        tables = lexicon.load_extended('[cues]\nagainst = ["jamais-vu"]\n')
         ruled = await desk.linker(model="other/3").find(lexicon=tables)
 
         assert [] == gone
@@ -182,7 +182,7 @@ def _decided(
 ) -> None:
     """Let a person decide a contradiction between two insights."""
     ends = sorted((one, other))
-    pair = contradictions.id_of(*ends)
+    pair = contradictions.make_id(*ends)
     row = Contradiction(
         pair, ends[0], ends[1], "direct", 0.9, "reconciler", "rules", "always, never", EPOCH
     )

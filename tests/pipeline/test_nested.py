@@ -150,7 +150,7 @@ class TestOneName:
             await office.bus.publish(FILE_CHANGED, payload, source="test")
         await office.handled("accumulator")
 
-        known = await office.read(lambda c: projects.files(c, project.id))
+        known = await office.read(lambda c: projects.load_files(c, project.id))
         assert [str(path)] == list(known)
         assert [2, 2] == list(await office.evidence())
 

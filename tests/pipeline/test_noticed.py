@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.event import AccumulationComplete, Ids, ReconciliationRequested, parts
+from cortex_actors.domain.event import AccumulationComplete, Ids, ReconciliationRequested, split_ids
 from cortex_actors.pipeline.reconciler import LOOK, NAMED, Reconciler
 from cortex_actors.sections import ReconciliationSettings
 from cortex_actors.storage.pipeline import contradictions
@@ -142,7 +142,7 @@ class TestTold:
         """A contradiction is told of when it is found, and when it holds no more."""
         await world.write(project, "CLAUDE.md", [TABS, NEVER])
         await complete(world)
-        (one,) = await world.office.read(contradictions.listed)
+        (one,) = await world.office.read(contradictions.list_contradictions)
         await world.write(project, "CLAUDE.md", [TABS])
         await complete(world)
 
@@ -154,7 +154,7 @@ class TestTold:
         """What one event cannot name is told of in several."""
         some = [f"con_{n:04}" for n in range(NAMED + 1)]
 
-        assert [NAMED, 1] == [len(each) for each in parts(some, NAMED)]
+        assert [NAMED, 1] == [len(each) for each in split_ids(some, NAMED)]
 
     async def test_full(self, world: World, project: Project) -> None:
         """Who asks for everything gets everything compared."""

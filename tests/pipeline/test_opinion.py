@@ -12,7 +12,7 @@ from cortex_actors.domain.insight import (
     Granularity,
     InsightSource,
     hash_statement,
-    insight_id,
+    make_insight_id,
 )
 from cortex_actors.errors import EmbedderDown
 from cortex_actors.pipeline.likeness import SecondOpinion
@@ -72,7 +72,7 @@ async def store(tmp_path: Path) -> AsyncIterator[Store]:
 def _finding(number: int, text: str) -> Finding:
     """Return a statement on which no keyword speaks."""
     digest = hash_statement(text)
-    name = insight_id(digest)
+    name = make_insight_id(digest)
     return Finding(
         insight_id=name,
         content=text,
@@ -91,16 +91,16 @@ async def test_opinion(store: Store) -> None:
     """While nobody embeds there is no opinion; then the near text gets one, and is asked once."""
     embedder = Embedder()
     opinion = SecondOpinion(store.records, embedder, model=MODEL)
-    near, far = (insight_id(hash_statement(text)) for text in (NEAR, FAR))
+    near, far = (make_insight_id(hash_statement(text)) for text in (NEAR, FAR))
 
-    assert [] == await opinion.of([near, far])
-    (found,) = await opinion.of([near, far])
+    assert [] == await opinion.form_opinions([near, far])
+    (found,) = await opinion.form_opinions([near, far])
     assert (near, Category.WARNING) == (found.insight_id, found.category)
 
     await store.write(partial(insights.write_opinions, opinions=[found]))
-    known = await store.read(lambda c: insight_lists.by_ids(c, [near, far]))
+    known = await store.read(lambda c: insight_lists.load_insights(c, [near, far]))
     assert [Category.WARNING, Category.FACT] == [known[each].category for each in (near, far)]
-    assert [] == await opinion.of([near, far])
+    assert [] == await opinion.form_opinions([near, far])
     assert 2 == embedder.asked
 
 
@@ -112,13 +112,13 @@ async def test_aside(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(row) == examples.shape[1]
         seen.add(threading.current_thread())
 
-    monkeypatch.setattr(classification, "telling", telling)
+    monkeypatch.setattr(classification, "choose_category", telling)
     embedder = Embedder()
     embedder.asked = 1
     opinion = SecondOpinion(store.records, embedder, model=MODEL)
-    ids = [insight_id(hash_statement(text)) for text in (NEAR, FAR)]
+    ids = [make_insight_id(hash_statement(text)) for text in (NEAR, FAR)]
 
-    assert [] == await opinion.of(ids)
+    assert [] == await opinion.form_opinions(ids)
     assert seen
     assert threading.main_thread() not in seen
 
@@ -127,5 +127,5 @@ async def test_nothing(store: Store) -> None:
     """Where nothing was looked at nobody is asked."""
     embedder = Embedder()
 
-    assert [] == await SecondOpinion(store.records, embedder, model=MODEL).of([])
+    assert [] == await SecondOpinion(store.records, embedder, model=MODEL).form_opinions([])
     assert 0 == embedder.asked

@@ -282,7 +282,7 @@ class TestMoral:
         await guild.say(UTC)
         await guild.say(never, by=[2])
         await guild.world.reconcile()
-        (found,) = await guild.office.read(contradictions.listed)
+        (found,) = await guild.office.read(contradictions.list_contradictions)
         await guild.office.write(
             lambda c: contradictions.decide(
                 c, found.id, status="resolved", kept_id=ids(UTC)[0], at=1

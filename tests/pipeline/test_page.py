@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import BadInput, EmbedderDown
-from cortex_actors.pipeline.reading import ComparedTexts, joined, page_of, placed
+from cortex_actors.pipeline.reading import ComparedTexts, embed_page, join_pages, make_page
 from cortex_actors.render import fence
 from cortex_actors.text.sections import find_dialect
 from tests.pipeline.support import MODEL, Embedder
@@ -31,7 +31,7 @@ def page(data: bytes) -> ComparedTexts:
     """Return what a file says."""
     dialect = find_dialect("CLAUDE.md")
     assert dialect is not None
-    return page_of(data, dialect, path="/a/CLAUDE.md", project="atlas")
+    return make_page(data, dialect, path="/a/CLAUDE.md", project="atlas")
 
 
 class TestPage:
@@ -74,33 +74,36 @@ class TestPage:
 
     def test_joined(self) -> None:
         """Several files are one page for whoever reads them all."""
-        found = joined([page(TEXT), page(b"## Rust\n\n- Use cargo for every crate.\n")])
+        found = join_pages([page(TEXT), page(b"## Rust\n\n- Use cargo for every crate.\n")])
 
         assert ("python", "rust") == found.domains
         assert 4 == len(found.sections)
-        assert page(TEXT) == joined([page(TEXT)])
+        assert page(TEXT) == join_pages([page(TEXT)])
 
 
 class TestPlaced:
     async def test_vectors(self, embed: Embedder) -> None:
         """Every text of a page has its vector, made in one request."""
-        found = await placed(page(TEXT), embed, model=MODEL)
+        found = await embed_page(page(TEXT), embed, model=MODEL)
 
         assert 1 == len(embed.calls)
         assert found.vectors.get(found.page.text) is not None
-        rows = found.rows(found.page.sections)
+        rows = found.load_rows(found.page.sections)
         assert rows is not None
         assert 3 == len(rows)
 
     async def test_without_model(self, embed: Embedder) -> None:
         """While nobody makes vectors a page has none."""
         embed.fails = EmbedderDown("away")
-        found = await placed(page(TEXT), embed, model=MODEL)
+        found = await embed_page(page(TEXT), embed, model=MODEL)
 
-        assert (None, None) == (found.vectors.get(found.page.text), found.rows(found.page.sections))
+        assert (None, None) == (
+            found.vectors.get(found.page.text),
+            found.load_rows(found.page.sections),
+        )
 
     async def test_nothing_said(self, embed: Embedder) -> None:
         """Of a page that says nothing nothing is embedded."""
-        await placed(ComparedTexts(), embed, model=MODEL)
+        await embed_page(ComparedTexts(), embed, model=MODEL)
 
         assert [] == embed.calls

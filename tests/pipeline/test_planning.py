@@ -10,8 +10,8 @@ import pytest
 from cortex_actors.domain.principle import ResolutionWish
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.pipeline.resolver import plan, refusal
-from cortex_actors.pipeline.selection import present, read
+from cortex_actors.pipeline.resolver import explain_refusal, plan
+from cortex_actors.pipeline.selection import find_present, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,13 +26,13 @@ def project(tmp_path: Path) -> Project:
     (tmp_path / ".cursorrules").write_text("Use spaces.\n")
     (tmp_path / "web").mkdir()
     (tmp_path / "web" / "AGENTS.md").write_text("Use npm.\n")
-    return Project.at(str(tmp_path.resolve()), 1)
+    return Project.from_root(str(tmp_path.resolve()), 1)
 
 
 def planned(project: Project, path: str = "", **wish: object) -> Targets:
     """Return the files of a wish."""
     whole = f"{project.root}/{path}" if path else project.root
-    return plan(project, ResolutionWish(whole, **wish), present(project.root))  # type: ignore[arg-type]
+    return plan(project, ResolutionWish(whole, **wish), find_present(project.root))  # type: ignore[arg-type]
 
 
 def named(found: Targets) -> list[tuple[str, str]]:
@@ -50,7 +50,9 @@ class TestPlan:
         assert [("CLAUDE.md", "claude")] == named(planned(project, agent="claude"))
         lacking = planned(project, agent="gemini")
         assert ([], 1) == (named(lacking), len(lacking.left))
-        assert "GEMINI.md is not there; --create makes it" in refusal(project, lacking.left[0])
+        assert "GEMINI.md is not there; --create makes it" in explain_refusal(
+            project, lacking.left[0]
+        )
         assert [("GEMINI.md", "gemini")] == named(planned(project, agent="gemini", create=True))
 
     def test_file(self, project: Project) -> None:
@@ -89,7 +91,7 @@ class TestPlan:
 class TestPresence:
     def test_files(self, project: Project) -> None:
         """What is there is told with its text; what lies deeper is not."""
-        found = {each.path: each.data for each in present(project.root)}
+        found = {each.path: each.data for each in find_present(project.root)}
 
         assert {"CLAUDE.md": b"Use tabs.\n", ".cursorrules": b"Use spaces.\n"} == found
 
@@ -100,7 +102,7 @@ class TestPresence:
         (tmp_path / ".windsurf").symlink_to(tmp_path / "web")
         (tmp_path / "web" / "rules").mkdir()
         (tmp_path / "web" / "rules" / "cortex.md").write_text("Hidden.\n")
-        found = {each.path: each for each in present(project.root)}
+        found = {each.path: each for each in find_present(project.root)}
 
         assert "CLAUDE.md" == found["AGENTS.md"].link
         assert (found["GEMINI.md"].link or "").startswith("../")
@@ -111,7 +113,7 @@ class TestPresence:
         """What is no text, or no file at all, is there and says nothing; nothing waits for it."""
         (tmp_path / "AGENTS.md").write_bytes(b"\x00\x01")
         os.mkfifo(tmp_path / "GEMINI.md")
-        found = {each.path: each.data for each in present(project.root)}
+        found = {each.path: each.data for each in find_present(project.root)}
 
         assert (b"", b"") == (found["AGENTS.md"], found["GEMINI.md"])
 

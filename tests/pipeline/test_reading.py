@@ -15,7 +15,7 @@ import pytest
 
 from cortex_actors.domain.project import Project
 from cortex_actors.errors import BadInput
-from cortex_actors.pipeline.reading import look, place
+from cortex_actors.pipeline.reading import read_file_state, resolve_place
 from cortex_actors.storage.projects import FileState
 from tests.pipeline.spoiling import SPOILT, TOO_MANY, spoil
 
@@ -33,7 +33,7 @@ def project(tmp_path: Path) -> Project:
     """Give a project with a folder."""
     root = tmp_path / "atlas"
     root.mkdir()
-    return Project.at(str(root.resolve()), 0)
+    return Project.from_root(str(root.resolve()), 0)
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ class TestGood:
     async def test_bytes(self, project: Project, path: Path) -> None:
         """A file's bytes come with their hash and with what the file looked like."""
         path.write_bytes(b"## A\n\nb\n")
-        found = await look(str(path), project, limit=LIMIT)
+        found = await read_file_state(str(path), project, limit=LIMIT)
 
         assert b"## A\n\nb\n" == found.data
         assert hashlib.sha256(b"## A\n\nb\n").hexdigest() == found.state.sha256
@@ -77,14 +77,14 @@ class TestGood:
         """A file of exactly the allowed size is read."""
         path.write_bytes(b"a" * LIMIT)
 
-        assert LIMIT == len((await look(str(path), project, limit=LIMIT)).data or b"")
+        assert LIMIT == len((await read_file_state(str(path), project, limit=LIMIT)).data or b"")
 
     async def test_link_inside(self, project: Project, path: Path) -> None:
         """A link that stays in the project is read, and it is told where it leads."""
         target = path.with_name("other.md")
         target.write_text("x")
         path.symlink_to("other.md")
-        found = await look(str(path), project, limit=LIMIT)
+        found = await read_file_state(str(path), project, limit=LIMIT)
 
         assert (b"x", str(target)) == (found.data, found.real)
 
@@ -95,7 +95,7 @@ class TestGood:
         path = Path(os.fsdecode(folder), "CLAUDE.md")
         path.write_text("x")
 
-        assert b"x" == (await look(str(path), project, limit=LIMIT)).data
+        assert b"x" == (await read_file_state(str(path), project, limit=LIMIT)).data
 
 
 class TestBad:
@@ -103,7 +103,7 @@ class TestBad:
     async def test_told_apart(self, project: Project, path: Path, how: str) -> None:
         """What cannot be read has no bytes and a reason; what is no text is left to the parser."""
         reason = spoil(path, how)
-        found = await look(str(path), project, limit=LIMIT)
+        found = await read_file_state(str(path), project, limit=LIMIT)
 
         if found.data is None:
             assert str(path) in (found.state.error or "")
@@ -117,7 +117,9 @@ class TestBad:
         path.write_text("x")
         path.chmod(0)
         with as_nobody():
-            found = await look(str(path), Project.at(str(open_folder), 0), limit=1)
+            found = await read_file_state(
+                str(path), Project.from_root(str(open_folder), 0), limit=1
+            )
 
         assert found.data is None
         assert "right to read" in (found.state.error or "")
@@ -125,7 +127,7 @@ class TestBad:
     @pytest.mark.parametrize("name", ["x" * 300, "a\0b"])
     async def test_impossible_path(self, project: Project, name: str) -> None:
         """A path that no file can have is a reason and no crash."""
-        found = await look(f"{project.root}/{name}/CLAUDE.md", project, limit=LIMIT)
+        found = await read_file_state(f"{project.root}/{name}/CLAUDE.md", project, limit=LIMIT)
 
         assert "cannot read" in (found.state.error or "")
 
@@ -135,7 +137,7 @@ class TestBad:
         path.with_name("file").write_text("a file where a folder is expected")
 
         with pytest.raises((FileNotFoundError, NotADirectoryError)):
-            await look(f"{project.root}/{name}", project, limit=LIMIT)
+            await read_file_state(f"{project.root}/{name}", project, limit=LIMIT)
 
 
 class Late(ThreadPoolExecutor):
@@ -158,10 +160,12 @@ class TestThreads:
         """A file that came while it was looked at is not taken for what could not be read."""
         with Late(1) as executor:
             executor.path = path
-            found = await look(str(path), project, limit=LIMIT, executor=executor)
+            found = await read_file_state(str(path), project, limit=LIMIT, executor=executor)
 
         assert found.data is None
-        assert not found.state.same_stat(FileState.of(str(path), project.id, found=path.stat()))
+        assert not found.state.has_same_stat(
+            FileState.from_stat(str(path), project.id, found=path.stat())
+        )
 
     async def test_disk(
         self, project: Project, path: Path, monkeypatch: pytest.MonkeyPatch
@@ -181,8 +185,8 @@ class TestThreads:
         path.write_text("x")
         for name in ("stat", "lstat", "open", "readlink"):
             watched(name)
-        await look(str(path), project, limit=LIMIT)
-        await look(str(path.with_name("a\0b")), project, limit=LIMIT)
+        await read_file_state(str(path), project, limit=LIMIT)
+        await read_file_state(str(path.with_name("a\0b")), project, limit=LIMIT)
 
         assert seen
         assert threading.current_thread() not in seen
@@ -196,14 +200,14 @@ class TestPlace:
         path.symlink_to("other.md")
         root = project.root
 
-        assert str(path) == place(f"{root}/sub/../CLAUDE.md")
-        assert str(path) == place(f"{root}//./CLAUDE.md")
-        assert f"{root}/sub/CLAUDE.md" == place(f"{root}/link/CLAUDE.md")
-        assert root == place(f"{root}/sub/..")
-        assert f"{root}/gone/CLAUDE.md" == place(f"{root}/gone/CLAUDE.md")
+        assert str(path) == resolve_place(f"{root}/sub/../CLAUDE.md")
+        assert str(path) == resolve_place(f"{root}//./CLAUDE.md")
+        assert f"{root}/sub/CLAUDE.md" == resolve_place(f"{root}/link/CLAUDE.md")
+        assert root == resolve_place(f"{root}/sub/..")
+        assert f"{root}/gone/CLAUDE.md" == resolve_place(f"{root}/gone/CLAUDE.md")
 
     @pytest.mark.parametrize("path", ["", "CLAUDE.md", "./CLAUDE.md", "a\0b/CLAUDE.md", "/a\0/b"])
     def test_none(self, path: str) -> None:
         """What is no absolute path is refused with a hint."""
         with pytest.raises(BadInput, match="absolute"):
-            place(path)
+            resolve_place(path)

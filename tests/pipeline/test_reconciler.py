@@ -13,7 +13,7 @@ from cortex_actors.domain.event import (
     ReconciliationComplete,
     ReconciliationRequested,
 )
-from cortex_actors.domain.insight import hash_section, insight_id
+from cortex_actors.domain.insight import hash_section, make_insight_id
 from cortex_actors.domain.principle import Derivation
 from cortex_actors.pipeline.reconciler import Reconciler
 from cortex_actors.sections import ReconciliationSettings
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from cortex_actors.domain.project import Project
 
 
-TABS = insight_id(hash_section("Use tabs."))
+TABS = make_insight_id(hash_section("Use tabs."))
 
 
 def reconciler(office: Office) -> Consumer:
@@ -190,7 +190,7 @@ class TestWhatChanged:
         texts = [f"Rule {n}." for n in range(1_500)]
         await learn(office, project, *texts)
         await learn(office, other, *texts)
-        await complete(office, *(insight_id(hash_section(text)) for text in texts))
+        await complete(office, *(make_insight_id(hash_section(text)) for text in texts))
 
         assert {0.55} == {round(each.confidence, 9) for each in await office.insights()}
         assert 1_500 == (await counts(office))["changed"]
@@ -227,7 +227,9 @@ class TestCandidates:
                 await learn(office, at, *texts, revision=revision)
         await reconcile(office)
 
-        assert sorted((insight_id(hash_section(text)),) for text in texts) == candidates(office)
+        assert sorted((make_insight_id(hash_section(text)),) for text in texts) == candidates(
+            office
+        )
         assert 1 == len(await office.runs("reconciler"))
 
     async def test_too_young(self, office: Office, project: Project, other: Project) -> None:

@@ -49,7 +49,9 @@ async def world(office: Office) -> AsyncIterator[World]:
 
 async def open_ones(world: World) -> list[Contradiction]:
     """Return the contradictions that nobody has decided."""
-    return await world.office.read(lambda c: contradictions.listed(c, status="unresolved"))
+    return await world.office.read(
+        lambda c: contradictions.list_contradictions(c, status="unresolved")
+    )
 
 
 async def status(world: World, text: str) -> str:
@@ -197,7 +199,7 @@ class TestContradictions:
 
 def _clusters(connection: Connection) -> dict[str, str]:
     """Return the cluster of every insight that is in one."""
-    return contradictions.load_clusters(connection, contradictions.everybody(connection))
+    return contradictions.load_clusters(connection, contradictions.load_clustered(connection))
 
 
 class TestClusters:

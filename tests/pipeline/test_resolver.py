@@ -10,7 +10,7 @@ from cortex_actors.domain.event import ResolutionComplete
 from cortex_actors.domain.principle import Edits, Ending
 from cortex_actors.errors import BadInput, NotFound, NothingToUndo, UnknownProject
 from cortex_actors.pipeline import resolution
-from cortex_actors.pipeline.reading import ComparedTexts, page_of
+from cortex_actors.pipeline.reading import ComparedTexts, make_page
 from cortex_actors.render import fence
 from cortex_actors.topics import RESOLUTION_COMPLETE
 from tests.pipeline.resolving import EVAL, HUMAN, PYTEST, TABS, Resolving
@@ -188,9 +188,9 @@ class TestDryRun:
 
         def count(data: bytes, *given: Any, **named: Any) -> ComparedTexts:
             read.append(data)
-            return page_of(data, *given, **named)
+            return make_page(data, *given, **named)
 
-        monkeypatch.setattr(resolution, "page_of", count)
+        monkeypatch.setattr(resolution, "make_page", count)
         texts = "# Read once\n\n- Use tabs.\n", "# Read once\n\n- Run pytest.\n"
         path = await desk.follow("atlas", texts[0])
         for name, text in (("AGENTS.md", texts[0]), ("GEMINI.md", texts[1])):

@@ -239,7 +239,7 @@ class TestSaves:
         await desk.hire()
 
         async def ended() -> bool:
-            return not await writes.unfinished(str(path))
+            return not await writes.list_unfinished(str(path))
 
         await eventually(ended)
         assert HUMAN == path.read_text()

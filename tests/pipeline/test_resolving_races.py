@@ -11,7 +11,7 @@ from sqlalchemy import delete
 from cortex_actors.domain.principle import Edits, Ending
 from cortex_actors.pipeline import selection
 from cortex_actors.pipeline.resolver import FileUpdater
-from cortex_actors.pipeline.selection import present
+from cortex_actors.pipeline.selection import find_present
 from cortex_actors.render import fence
 from cortex_actors.storage.pipeline import resolutions
 from cortex_actors.storage.tables import schema
@@ -112,16 +112,16 @@ class TestUndone:
 class TestOffer:
     async def test_name(self, desk: Resolving, office: Office) -> None:
         """The name of an offer is known without reading it, and is another for another offer."""
-        before = await office.read(lambda c: selection.name_of(c, MODEL))
-        assert before == (await office.read(lambda c: selection.offer(c, MODEL))).name
+        before = await office.read(lambda c: selection.hash_offer(c, MODEL))
+        assert before == (await office.read(lambda c: selection.load_offer(c, MODEL))).name
 
         (made,) = await desk.know(EVAL)
-        after = await office.read(lambda c: selection.name_of(c, MODEL))
+        after = await office.read(lambda c: selection.hash_offer(c, MODEL))
         await desk.forget(made)
-        assert before == await office.read(lambda c: selection.name_of(c, MODEL)) != after
+        assert before == await office.read(lambda c: selection.hash_offer(c, MODEL)) != after
 
 
 class TestPresence:
     def test_folder_that_cannot_be_entered(self) -> None:
         """A root that cannot be looked into has no files, and holds up no other project."""
-        assert () == present("/" + 300 * "a")
+        assert () == find_present("/" + 300 * "a")

@@ -80,7 +80,7 @@ class TestPromote:
         assert found.evidence is not None
         assert replace(made, created_at=0, rank=0) == replace(found.principle, created_at=0, rank=0)
         now = guild.office.clock.now()
-        counted = await guild.office.read(lambda c: principle_decay.evidence(c, [made.id]))
+        counted = await guild.office.read(lambda c: principle_decay.load_evidence(c, [made.id]))
         drawn = await guild.office.read(lambda c: principles.load_links(c, [made.id]))
         assert counted[made.id] == found.evidence
         assert made.rank == pytest.approx(found.evidence.rank(now, principle_decay.DecayScales()))
@@ -139,7 +139,10 @@ class TestPartOf:
         made = (await guild.principles())[UTC]
         await guild.say(LOGS, by=[2])
         same = make_principle(
-            (await guild.office.read(lambda c: insight_lists.by_ids(c, ids(LOGS))))[ids(LOGS)[0]], 0
+            (await guild.office.read(lambda c: insight_lists.load_insights(c, ids(LOGS))))[
+                ids(LOGS)[0]
+            ],
+            0,
         )
         written = replace(same, origin=Origin.SYNTHESIS)
         await guild.office.write(lambda c: principles.add(c, [written]))

@@ -54,7 +54,7 @@ class TestTaken:
     async def test_vector(self, guild: Guild) -> None:
         """The sentence can be compared like any other principle."""
         await guild.reconcile()
-        _, rows = await guild.office.read(lambda c: principles.given(c, MODEL))
+        _, rows = await guild.office.read(lambda c: principles.load_given(c, MODEL))
 
         assert 1.0 == pytest.approx(float(rows[0] @ rows[0]))
 
@@ -88,7 +88,7 @@ class TestTaken:
 
         guild.embeds = True
         await guild.everything()
-        _, rows = await guild.office.read(lambda c: principles.given(c, MODEL))
+        _, rows = await guild.office.read(lambda c: principles.load_given(c, MODEL))
         assert 1.0 == pytest.approx(float(rows[0] @ rows[0]))
 
 

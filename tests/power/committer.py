@@ -50,7 +50,7 @@ async def commit(store: LedgerJournal, records: Records, numbers: range, random:
         async with asyncio.TaskGroup() as tasks:
             for number in group:
                 tasks.create_task(_store(records, number))
-        found = await store.next(workload.ACCUMULATOR)
+        found = await store.find_next(workload.ACCUMULATOR)
         if isinstance(found, Delivery):
             await _settle(store, found)
 

@@ -70,7 +70,7 @@ class Life:
         self.store = LedgerJournal(self.records, self.clock)
         self.bus = Bus(self.store, self.clock)
         self.folder = home.root.parent / "project"
-        self.project = Project.at(str(self.folder), 0)
+        self.project = Project.from_root(str(self.folder), 0)
 
     async def run(self) -> int:
         """Live; return the exit code."""

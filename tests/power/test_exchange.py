@@ -17,7 +17,7 @@ import pytest
 from cortex_actors.clock import SystemClock
 from cortex_actors.home import Home
 from cortex_actors.storage.ledger import backups, recovery
-from cortex_actors.storage.ledger.backups import problem
+from cortex_actors.storage.ledger.backups import find_problem
 from tests.power import workload
 from tests.power.disk import Named, Synced
 from tests.power.images import HOME, Cut, images
@@ -91,8 +91,8 @@ def _problems(cut: Cut, ledger: Reopened) -> Iterator[str]:
     migrated = _version(home.ledger) == NEW
     if "migrated" in cut.told and not migrated:
         yield "the migration is undone"
-    copies = backups.listed(home.backups)
-    yield from (f"{each.path}: {wrong}" for each in copies if (wrong := problem(each.path)))
+    copies = backups.list_backups(home.backups)
+    yield from (f"{each.path}: {wrong}" for each in copies if (wrong := find_problem(each.path)))
     if migrated and not any(each.migrated for each in copies):
         yield "there is no copy from before the migration"
     if "saved" in cut.told and not any(not each.migrated for each in copies):

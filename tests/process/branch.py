@@ -74,7 +74,7 @@ class Branch:
         )
         self.renew = partial(NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.renew)
         self.generation = partial(
-            NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.generation
+            NamedActor[Any]("vectors", names, timeout=PATIENCE).ask, Vectors.require_generation
         )
         makes = {"vectors": self._vectors, "indexer": self._indexer}
         specs = [ChildSpec(name, partial(start_actor, names, name, makes[name])) for name in makes]
@@ -111,7 +111,7 @@ class Branch:
             except CortexError:
                 return False
             self.store.clock.advance(1)
-            return not await self.store.read(pending.pending)
+            return not await self.store.read(pending.count_pending)
 
         await eventually(told, within)
         number: int = await self.generation()

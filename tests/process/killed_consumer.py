@@ -16,7 +16,7 @@ from cortex_actors import topics
 from cortex_actors.bus.bus import Bus
 from cortex_actors.bus.commits import Outcome
 from cortex_actors.bus.consumer import Consumer, Desk
-from cortex_actors.clock import SystemClock, ulid
+from cortex_actors.clock import SystemClock, make_ulid
 from cortex_actors.domain.event import AccumulationComplete, FileChanged
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import start_actor
@@ -42,7 +42,7 @@ class Accumulator(Consumer):
     async def on_changed(self, event: Event[FileChanged]) -> Outcome:
         """Write a row."""
         run = projects.PipelineRun(
-            f"run_{ulid(event.at)}", "accumulator", 0, 0, path=event.payload.path
+            f"run_{make_ulid(event.at)}", "accumulator", 0, 0, path=event.payload.path
         )
         done = AccumulationComplete(run.id, None, (event.payload.path,))
         say = [self.say(topics.ACCUMULATION_COMPLETE, done)]
@@ -57,7 +57,7 @@ class Reconciler(Consumer):
     async def on_complete(self, event: Event[AccumulationComplete]) -> Outcome:
         """Write rows."""
         rows = [
-            projects.PipelineRun(f"run_{ulid(event.at)}", "reconciler", 0, 0, path=path)
+            projects.PipelineRun(f"run_{make_ulid(event.at)}", "reconciler", 0, 0, path=path)
             for path in event.payload.changed_ids
         ]
 
@@ -79,7 +79,7 @@ async def work(folder: str, count: int) -> None:
         names, "ledger", partial(Ledger, Home(Path(folder)), settings, clock)
     )
     events = [
-        bus.event(topics.FILE_CHANGED, FileChanged("prj_1", f"/{n}"), source="test")
+        bus.make_event(topics.FILE_CHANGED, FileChanged("prj_1", f"/{n}"), source="test")
         for n in range(count)
     ]
     # All at once or none: a kill in between must not make some of them twice.
@@ -105,7 +105,7 @@ def _none_yet(connection: Connection) -> bool:
 
 def _waiting(connection: Connection) -> int:
     """Return how much waits for those who are here (nobody is the organiser)."""
-    return events.waiting(connection)
+    return events.count_waiting(connection)
 
 
 if __name__ == "__main__":

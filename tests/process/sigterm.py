@@ -110,7 +110,7 @@ class Stops:
         self.tally.stops[kind] = self.tally.stops.get(kind, 0) + 1
         self.tally.acknowledged += len(acknowledged)
         self.tally.lost += len(set(acknowledged) - there)
-        if lock.state(home) is not HomeState.STOPPED:
+        if lock.read_state(home) is not HomeState.STOPPED:
             self.tally.problems.append(f"{kind}: the lock says {lock.read(home)}")
 
 

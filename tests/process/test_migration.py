@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.storage.ledger import connection as opening
-from cortex_actors.storage.ledger.backups import problem
+from cortex_actors.storage.ledger.backups import find_problem
 from cortex_actors.storage.ledger.connection import migrate
 from tests.process.commands import ROOT
 from tests.storage.later import OLD, become_later
@@ -67,6 +67,6 @@ class TestKilled:
 
         assert -signal.SIGKILL == ended.returncode, ended.stderr
         assert ((OLD,), before) == (version, left)
-        assert "" == problem(copy)
+        assert "" == find_problem(copy)
         assert OLD == found
-        assert "" == problem(path)
+        assert "" == find_problem(path)

@@ -23,39 +23,39 @@ def tokens(tmp_path: Path) -> Tokens:
 class TestOwners:
     def test_made(self, tokens: Tokens) -> None:
         """It is made once, for nobody else to read, and is the owner's."""
-        path = tokens.owners()
+        path = tokens.ensure_owner()
         token = path.read_text().strip()
 
         assert 0o600 == path.stat().st_mode & 0o777
-        assert OWNER == tokens.caller(token)
-        assert token == tokens.owners().read_text().strip()
+        assert OWNER == tokens.find_caller(token)
+        assert token == tokens.ensure_owner().read_text().strip()
 
     def test_no_agent(self, tokens: Tokens) -> None:
         """It is no agent's, and no agent's can be made in its name."""
-        tokens.owners()
+        tokens.ensure_owner()
 
-        assert frozenset() == tokens.agents()
+        assert frozenset() == tokens.list_agents()
         with pytest.raises(BadInput):
             tokens.make("owner")
 
     def test_wrong(self, tokens: Tokens) -> None:
         """One that only begins like it is nobody's, and so is one with no file."""
         with pytest.raises(BadToken):
-            tokens.caller("owner.guess")
-        tokens.owners()
+            tokens.find_caller("owner.guess")
+        tokens.ensure_owner()
         for guess in ("owner.guess", "owner.", "OWNER.guess", "owner"):
             with pytest.raises(BadToken):
-                tokens.caller(guess)
+                tokens.find_caller(guess)
 
     def test_open(self, tokens: Tokens) -> None:
         """One that others may read counts no more, and another one is made."""
-        path = tokens.owners()
+        path = tokens.ensure_owner()
         token = path.read_text().strip()
         path.chmod(0o644)
 
         with pytest.raises(BadToken):
-            tokens.caller(token)
-        assert token != tokens.owners().read_text().strip()
+            tokens.find_caller(token)
+        assert token != tokens.ensure_owner().read_text().strip()
         assert 0o600 == path.stat().st_mode & 0o777
 
     def test_link(self, tokens: Tokens, tmp_path: Path) -> None:
@@ -64,5 +64,5 @@ class TestOwners:
         tokens.folder.chmod(0o777)
 
         with pytest.raises(HomeUnwritable):
-            tokens.owners()
+            tokens.ensure_owner()
         assert [] == list(tokens.folder.iterdir())

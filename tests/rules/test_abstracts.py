@@ -5,7 +5,13 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.text.summary import ABSTRACT, LONGEST, abstract, sentences, summary
+from cortex_actors.text.summary import (
+    ABSTRACT,
+    LONGEST,
+    make_abstract,
+    make_summary,
+    split_sentences,
+)
 
 
 class TestSentences:
@@ -20,22 +26,22 @@ class TestSentences:
             "Yes",
             "- a list",
             "- of two",
-        ) == sentences(text)
+        ) == split_sentences(text)
 
     @given(st.text(max_size=200))
     def test_whole(self, text: str) -> None:
         """Together they are the text."""
-        assert "".join(text.split()) == "".join("".join(sentences(text)).split())
+        assert "".join(text.split()) == "".join("".join(split_sentences(text)).split())
 
 
 class TestAbstract:
     def test_first(self) -> None:
         """It is the first sentence."""
-        assert "Redis is here." == abstract("Redis is here. It listens.")
+        assert "Redis is here." == make_abstract("Redis is here. It listens.")
 
     def test_long(self) -> None:
         """A longer one ends at a word."""
-        found = abstract("word " * 60)
+        found = make_abstract("word " * 60)
 
         assert len(found) <= ABSTRACT
         assert found.endswith("word\u2026")
@@ -43,7 +49,7 @@ class TestAbstract:
     @given(st.text(max_size=400))
     def test_limit(self, text: str) -> None:
         """It is one line of at most 120 letters, of any text."""
-        found = abstract(text)
+        found = make_abstract(text)
 
         assert len(found) <= ABSTRACT
         assert "\n" not in found
@@ -54,8 +60,8 @@ class TestSummary:
         """It is the two sentences that share most words with the rest, in their order."""
         text = "Hello there. Redis keeps the queue. Lunch was nice. The queue of Redis is small."
 
-        assert "Redis keeps the queue. The queue of Redis is small." == summary(text)
+        assert "Redis keeps the queue. The queue of Redis is small." == make_summary(text)
 
     def test_limit(self) -> None:
         """It is short, however long the sentences are."""
-        assert len(summary("word " * 1_000)) <= LONGEST
+        assert len(make_summary("word " * 1_000)) <= LONGEST

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.rules.addresses import Address, address, admitted
+from cortex_actors.rules.addresses import Address, is_admitted, parse_address
 
 #: What must be seen nowhere.
 SECRET = "hunter2"
@@ -24,7 +24,7 @@ class TestAddress:
     )
     def test_taken_apart(self, url: str, found: Address) -> None:
         """An address is taken apart into what is connected to and where its paths begin."""
-        assert found == address(url)
+        assert found == parse_address(url)
 
     @pytest.mark.parametrize(
         ("url", "origin"),
@@ -37,7 +37,7 @@ class TestAddress:
     )
     def test_origin(self, url: str, origin: str) -> None:
         """Who is spoken to is shown without the scheme's own port."""
-        assert origin == address(url).origin
+        assert origin == parse_address(url).origin
 
     @pytest.mark.parametrize(
         ("url", "reason"),
@@ -69,7 +69,7 @@ class TestAddress:
     def test_refused(self, url: str, reason: str) -> None:
         """Any other address is refused with the mend, and never repeated: it may hold a secret."""
         with pytest.raises(StoreUnusable, match=reason) as caught:
-            address(url)
+            parse_address(url)
 
         assert SECRET not in str(caught.value)
 
@@ -77,19 +77,19 @@ class TestAddress:
 class TestAdmitted:
     def test_none(self) -> None:
         """Where no hosts are listed, every one is admitted that is not forbidden."""
-        assert admitted(address("http://anywhere"), ())
+        assert is_admitted(parse_address("http://anywhere"), ())
 
     @pytest.mark.parametrize("entry", ["NAS", "nas:7420"])
     def test_listed(self, entry: str) -> None:
         """A host is listed with its port or without."""
-        assert admitted(address("http://nas:7420"), ("other", entry))
+        assert is_admitted(parse_address("http://nas:7420"), ("other", entry))
 
     @pytest.mark.parametrize("entry", ["na", "nas:7421", "nas.evil"])
     def test_other(self, entry: str) -> None:
         """What is not listed to the letter is not admitted."""
-        assert not admitted(address("http://nas:7420"), (entry,))
+        assert not is_admitted(parse_address("http://nas:7420"), (entry,))
 
     @pytest.mark.parametrize("entry", ["::1", "[::1]", "[::1]:7420"])
     def test_ipv6(self, entry: str) -> None:
         """An IPv6 address may be listed as it stands in an address."""
-        assert admitted(address("http://[::1]:7420"), (entry,))
+        assert is_admitted(parse_address("http://[::1]:7420"), (entry,))

@@ -14,11 +14,11 @@ from cortex_actors.rules.decay import (
     HOUR,
     Decay,
     attention,
-    attention_of,
-    bonus,
+    compute_attention,
+    compute_bonus,
     find_floor,
+    find_fresh_age,
     find_window,
-    fresh_for,
 )
 
 #: The document's numbers: layer, hours since it was touched, accesses, attention.
@@ -66,7 +66,7 @@ class TestAttention:
 
     def test_most(self) -> None:
         """However often a memory was read, that adds a half and no more."""
-        assert [0.0, 0.1, 0.5, 0.5] == [bonus(count) for count in (0, 1, 5, 5_000)]
+        assert [0.0, 0.1, 0.5, 0.5] == [compute_bonus(count) for count in (0, 1, 5, 5_000)]
         assert 1.5 == attention(Layer.SENSORY, 0, 5_000)
 
     @given(layer=layers, count=counts, age=ages, older=ages, other=decays)
@@ -87,13 +87,13 @@ class TestOf:
         read = memory(accessed_at=day, access_count=1)
         promoted = memory(accessed_at=day, access_count=1, promoted_at=4 * day)
 
-        assert 0.5 == attention_of(memory(), 3 * day)
-        assert 0.6 == attention_of(read, 4 * day)
-        assert 0.6 == attention_of(promoted, 7 * day)
+        assert 0.5 == compute_attention(memory(), 3 * day)
+        assert 0.6 == compute_attention(read, 4 * day)
+        assert 0.6 == compute_attention(promoted, 7 * day)
 
     def test_pinned(self) -> None:
         """What is pinned does not fade."""
-        assert 1.0 == attention_of(memory(pinned_at=1, layer=Layer.SENSORY), 10**15)
+        assert 1.0 == compute_attention(memory(pinned_at=1, layer=Layer.SENSORY), 10**15)
 
 
 class TestWindow:
@@ -146,11 +146,11 @@ class TestFaded:
     @given(layer=st.sampled_from(sorted(DECAYS)), count=counts, age=ages, other=decays)
     def test_fresh(self, layer: Layer, count: int, age: int, other: dict[Layer, Decay]) -> None:
         """A memory has faded exactly when it is near what it keeps for ever."""
-        fresh = fresh_for(layer, count, other)
+        fresh = find_fresh_age(layer, count, other)
 
         has_faded = attention(layer, age, count, other) <= find_floor(layer, count, other) + CLOSE
         assert has_faded == (fresh is None or age > fresh)
 
     def test_cortex(self) -> None:
         """What lies in the cortex never fades."""
-        assert EVER == fresh_for(Layer.CORTEX, 0)
+        assert EVER == find_fresh_age(Layer.CORTEX, 0)

@@ -104,9 +104,9 @@ class TestLimits:
         """A domain's thresholds hold for two statements of it, and for no other pair."""
         limits = ThresholdTable(DEFAULTS, {"python": LATE})
 
-        assert LATE is limits.of("python", "python")
+        assert LATE is limits.choose("python", "python")
         for left, right in (("python", None), (None, None), ("python", "rust"), ("rust", "rust")):
-            assert DEFAULTS is limits.of(left, right)
+            assert DEFAULTS is limits.choose(left, right)
 
     def test_least(self) -> None:
         """What any domain compares is compared."""

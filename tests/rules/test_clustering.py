@@ -11,7 +11,7 @@ import pytest
 
 from cortex_actors.rules.clustering import (
     Cluster,
-    clusters,
+    find_clusters,
     find_components,
     find_leaders,
     make_pair,
@@ -91,7 +91,7 @@ class TestClusters:
     def test_one(self) -> None:
         """Texts that are near each other are one cluster, with the one in their middle."""
         rows = {"a": row(1, 0.2), "b": row(1, 0), "c": row(1, -0.2)}
-        (found,) = clusters(edges(rows, 0.75), rows)
+        (found,) = find_clusters(edges(rows, 0.75), rows)
 
         assert (("a", "b", "c"), "b") == (found.members, found.medoid)
         assert np.mean([*edges(rows, -1).values()]) == pytest.approx(found.coherence, abs=1e-6)
@@ -102,14 +102,14 @@ class TestClusters:
         angles = [n * 0.5 for n in range(7)]
         rows = {f"{n}": row(np.cos(each), np.sin(each)) for n, each in enumerate(angles)}
         rows["3"] = row(np.cos(1.35), np.sin(1.35))
-        found = clusters(edges(rows, 0.75), rows)
+        found = find_clusters(edges(rows, 0.75), rows)
 
         assert 1 < len(found)
         assert all(each.coherence >= 0.6 for each in found)
 
     def test_alone(self) -> None:
         """Who is near nobody is in no cluster."""
-        assert [] == clusters({}, {"a": row(1)})
+        assert [] == find_clusters({}, {"a": row(1)})
 
     def test_order(self) -> None:
         """Clusters do not depend on the order in which edges come."""
@@ -121,17 +121,17 @@ class TestClusters:
             for n in range(24)
         }
         some = list(edges(rows, 0.75).items())
-        first = clusters(dict(some), rows)
+        first = find_clusters(dict(some), rows)
         random.Random(seed).shuffle(some)
 
-        assert members(first) == members(clusters(dict(some), rows)), f"seed {seed}"
+        assert members(first) == members(find_clusters(dict(some), rows)), f"seed {seed}"
 
     def test_partition(self) -> None:
         """Nobody is in two clusters."""
         seed = random.randrange(2**32)
         numbers = np.random.default_rng(seed)
         rows = {f"{n:02}": row(*numbers.normal(size=3)) for n in range(30)}
-        found = clusters(edges(rows, 0.75), rows)
+        found = find_clusters(edges(rows, 0.75), rows)
         everybody = [each for one in found for each in one.members]
 
         assert len(everybody) == len(set(everybody)), f"seed {seed}"

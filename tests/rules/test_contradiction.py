@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.contradiction import Opposition, contradicts, opposition
+from cortex_actors.rules.contradiction import Opposition, contradicts, find_opposition
 
 WORDS = st.lists(
     st.sampled_from(
@@ -50,7 +50,7 @@ class TestNegatedWords:
     @pytest.mark.parametrize("right", ["Do not use tabs", "Don't use tabs", "don\u2019t use tabs"])
     def test_against_the_word(self, right: str) -> None:
         """A negated word says the opposite of the word."""
-        assert Opposition("use", "not use") == opposition("Use tabs", right)
+        assert Opposition("use", "not use") == find_opposition("Use tabs", right)
 
     @pytest.mark.parametrize(
         "right", ["Do not use tabs", "Never use tabs", "Avoid the use of tabs"]

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cortex_actors.domain.memory import ConvergenceLevel
-from cortex_actors.rules.convergence import Voice, around, find_groups, opposed, preview
+from cortex_actors.rules.convergence import Voice, find_group, find_groups, find_opposition, preview
 
 if TYPE_CHECKING:
     from cortex_actors.rules.convergence import AgreeingGroup, ConvergenceResult, Likeness
@@ -127,7 +127,7 @@ class TestGroups:
 class TestAround:
     def group(self, near: Likeness) -> AgreeingGroup | None:
         """Return the group of the first of four messages."""
-        return around(voices("A", "B", "C", "D"), near, threshold=0.7)
+        return find_group(voices("A", "B", "C", "D"), near, threshold=0.7)
 
     def test_of_the_first(self) -> None:
         """A post finds the group it is in, though another one may be larger."""
@@ -139,7 +139,7 @@ class TestAround:
     def test_none(self) -> None:
         """A post with which nobody agrees is in none."""
         assert self.group(alike((1, 2))) is None
-        assert around([], all_alike, threshold=0.7) is None
+        assert find_group([], all_alike, threshold=0.7) is None
 
 
 class TestOpposites:
@@ -163,8 +163,8 @@ class TestOpposites:
     )
     def test_apart(self, left: str, right: str) -> None:
         """Texts that say the opposite are opposed, in either order, however near their vectors."""
-        assert opposed(left, right, 0.97)
-        assert opposed(right, left, 0.97)
+        assert find_opposition(left, right, 0.97)
+        assert find_opposition(right, left, 0.97)
 
     @pytest.mark.parametrize(
         ("left", "right"),
@@ -183,7 +183,7 @@ class TestOpposites:
     )
     def test_together(self, left: str, right: str) -> None:
         """Texts that say the same are not."""
-        assert opposed(left, right, 0.85) is None
+        assert find_opposition(left, right, 0.85) is None
 
     def test_no_group(self) -> None:
         """Opposite messages are in no group, and named with the reason."""

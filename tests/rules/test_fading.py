@@ -13,7 +13,7 @@ from cortex_actors.rules.decay import (
     PRUNED,
     STRIKES,
     DecayStanding,
-    days_since,
+    count_days,
     decay_standing,
     rank_standing,
     recency,
@@ -34,11 +34,11 @@ class TestRecency:
 
     def test_ahead(self) -> None:
         """A time that lies ahead of the clock is now."""
-        assert (1.0, 0) == (recency(-50, 1), days_since(2 * DAY, DAY))
+        assert (1.0, 0) == (recency(-50, 1), count_days(2 * DAY, DAY))
 
     def test_whole_days(self) -> None:
         """Nothing moves within a day."""
-        assert [0, 0, 1, 1] == [days_since(0, at) for at in (1, DAY - 1, DAY, 2 * DAY - 1)]
+        assert [0, 0, 1, 1] == [count_days(0, at) for at in (1, DAY - 1, DAY, 2 * DAY - 1)]
 
 
 class TestStatus:

@@ -162,7 +162,7 @@ class TestProperties:
         scaled = given_ | {"dense": listed(lists.get("dense", []), best=scale)}
         given_.setdefault("dense", [])
 
-        assert Lists(given_).fused(MEASURED) == Lists(scaled).fused(MEASURED)
+        assert Lists(given_).fuse(MEASURED) == Lists(scaled).fuse(MEASURED)
 
     @given(LISTS)
     def test_order_of_lists(self, lists: dict[str, list[str]]) -> None:

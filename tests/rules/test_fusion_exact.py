@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cortex_actors.rules.ranking.fusion import Listed, Mode, Seats, across, packed, seated
+from cortex_actors.rules.ranking.fusion import (
+    Listed,
+    Mode,
+    Seats,
+    choose_seated,
+    fuse_stores,
+    pack_hits,
+)
 from tests.rules.answering import answers, cost, ids
 
 if TYPE_CHECKING:
@@ -86,8 +93,12 @@ class TestModel:
         k, mode, margin = way
         model = Model(lists, k, mode)
         model.led(margin)
-        fused = across(lists, k=k, mode=mode, authority_margin=margin)
-        found = seated(fused, seats) if budget is None else packed(fused, budget, seats, price=cost)
+        fused = fuse_stores(lists, k=k, mode=mode, authority_margin=margin)
+        found = (
+            choose_seated(fused, seats)
+            if budget is None
+            else pack_hits(fused, budget, seats, price=cost)
+        )
 
         assert [hit.id for _, hit in model.order] == ids(fused)
         assert model.seated(seats, budget) == ids(found)

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 
 from cortex_actors.domain.insight import Claim, Conflict, Judgement, Relation
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.contradiction import DEFAULTS, gate, judge, slots
+from cortex_actors.rules.contradiction import DEFAULTS, find_contradiction, find_slots, judge
 from cortex_actors.text import claims
-from cortex_actors.text.lexicon import standard
+from cortex_actors.text.lexicon import load_standard
 
 #: A cosine of statements about one thing.
 NEAR = 0.7
@@ -60,12 +60,12 @@ class TestContradiction:
         """Two statements that choose between the same alternatives have a slot in common."""
         left, right = (Claim(each) for each in ("Use pnpm", "Install it with npm"))
 
-        assert slots(left) == slots(right) == {"js-package-manager"}
+        assert find_slots(left) == find_slots(right) == {"js-package-manager"}
 
     @given(WORDS)
     def test_slots_alone(self, text: str) -> None:
         """The slots that are found without reading all of a statement are those of the whole."""
-        assert slots(Claim(text)) == claims.slots(text, standard())
+        assert find_slots(Claim(text)) == claims.find_slots(text, load_standard())
 
     @pytest.mark.parametrize(
         ("left", "right"),
@@ -259,7 +259,7 @@ class TestNoContradiction:
     def test_both_may_hold(self, left: str, right: str) -> None:
         """Other places, things and commands, and what is not sure, are no contradiction."""
         assert Relation.CONTRADICTION is not _judged(left, right)
-        assert gate(Claim(left), Claim(right)) is None
+        assert find_contradiction(Claim(left), Claim(right)) is None
 
     @pytest.mark.parametrize(
         ("left", "right"),
@@ -305,7 +305,7 @@ class TestOrder:
     def test_with_itself(self, text: str) -> None:
         """No statement contradicts itself, though it may say both sides."""
         assert Relation.SAME is _judged(text, text)
-        assert gate(Claim(text), Claim(text)) is None
+        assert find_contradiction(Claim(text), Claim(text)) is None
 
     @given(st.text(max_size=200), st.text(max_size=200))
     def test_any_text(self, left: str, right: str) -> None:

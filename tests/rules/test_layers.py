@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.domain.memory import Layer
-from cortex_actors.rules.decay import HOUR, Earning, Judged, is_deeper, judge, next_layer, ripe_at
+from cortex_actors.rules.decay import (
+    HOUR,
+    Earning,
+    Judged,
+    find_next_layer,
+    find_ripe_time,
+    is_deeper,
+    judge,
+)
 
 #: layer, accesses, hours since it was said -> the layer earned, and why.
 VECTORS = (
@@ -51,7 +59,7 @@ class TestOrder:
     def test_below(self) -> None:
         """Each layer leads to the next, and the cortex nowhere."""
         assert [Layer.WORKING, Layer.LONG_TERM, Layer.CORTEX, None] == [
-            next_layer(each) for each in Layer
+            find_next_layer(each) for each in Layer
         ]
 
     def test_deeper(self) -> None:
@@ -64,12 +72,12 @@ class TestOrder:
 class TestRipe:
     def test_waits(self) -> None:
         """What was read often enough waits until it is a day old."""
-        assert 25 * HOUR == ripe_at(Layer.WORKING, 5, said_at=HOUR)
+        assert 25 * HOUR == find_ripe_time(Layer.WORKING, 5, said_at=HOUR)
 
     def test_waits_for_nothing(self) -> None:
         """What was not read often enough, or needs more than reading, does not wait."""
         found = [
-            ripe_at(layer, count, said_at=0)
+            find_ripe_time(layer, count, said_at=0)
             for layer, count in ((Layer.WORKING, 4), (Layer.LONG_TERM, 99), (Layer.CORTEX, 99))
         ]
 

@@ -6,9 +6,9 @@ import pytest
 
 from cortex_actors.domain.insight import Claim, Conflict, Decider, Judgement, Relation
 from cortex_actors.domain.principle import Link, LinkType
-from cortex_actors.rules.clustering import Subject, needs
+from cortex_actors.rules.clustering import Subject, find_needs
 from cortex_actors.rules.linking import LinkThresholds, link, may_link
-from cortex_actors.text.lexicon import standard
+from cortex_actors.text.lexicon import load_standard
 
 
 def subject(name: str, text: str, *domains: str, scope: str = "", tags: str = "") -> Subject:
@@ -19,7 +19,7 @@ def subject(name: str, text: str, *domains: str, scope: str = "", tags: str = ""
 def between(left: str, right: str, cosine: float | None = 0.6, *, near: bool = True) -> Link | None:
     """Return the link from the first text to the second, told from the first."""
     found = link(subject("a", left), subject("b", right), cosine, near=near)
-    return None if found is None else found.seen_from("a")
+    return None if found is None else found.view_from("a")
 
 
 class TestTypes:
@@ -79,7 +79,7 @@ class TestTypes:
         found = link(part, all_, 0.8, near=True)
 
         assert found is not None
-        assert LinkType.SPECIALIZES == found.seen_from("a").type
+        assert LinkType.SPECIALIZES == found.view_from("a").type
 
     def test_fields(self) -> None:
         """Of two that are close, the one of more fields generalizes the other."""
@@ -126,11 +126,11 @@ class TestNeeds:
     )
     def test_none(self, text: str) -> None:
         """What only sounds like an order of things puts nothing in order."""
-        assert () == needs(Claim(text), standard())
+        assert () == find_needs(Claim(text), load_standard())
 
     def test_long(self) -> None:
         """A text of any length is read once, in no time."""
-        assert isinstance(needs(Claim("after " * 50_000), standard()), tuple)
+        assert isinstance(find_needs(Claim("after " * 50_000), load_standard()), tuple)
 
     def test_against(self) -> None:
         """Nothing depends on what another one forbids, and nothing on what it needs itself."""

@@ -18,10 +18,10 @@ from cortex_actors.rules.merging import (
     MergeVerdict,
     Ruled,
     choose_deeper,
-    faithful,
+    is_faithful,
     judge_answer,
     judge_pair,
-    neighbour_score,
+    score_neighbours,
 )
 
 REDIS, AGAIN = "Redis listens on port 6379 by default", "Redis by default listens on port 6379"
@@ -61,14 +61,14 @@ class TestThresholds:
 class TestGates:
     def test_faithful(self) -> None:
         """Every cosine counts, and equality passes (M-7)."""
-        assert faithful((0.6, 0.9), 0.6)
-        assert not faithful((0.6, 0.9), 0.61)
+        assert is_faithful((0.6, 0.9), 0.6)
+        assert not is_faithful((0.6, 0.9), 0.61)
 
     def test_neighbours(self) -> None:
         """The mean of the nearest counts; where nobody is, it is 0 (M-6)."""
-        assert 0.0 == neighbour_score([], 3)
-        assert pytest.approx(0.8) == neighbour_score([0.1, 0.7, 0.9, 0.8], 3)
-        assert pytest.approx(0.5) == neighbour_score([0.5], 3)
+        assert 0.0 == score_neighbours([], 3)
+        assert pytest.approx(0.8) == score_neighbours([0.1, 0.7, 0.9, 0.8], 3)
+        assert pytest.approx(0.5) == score_neighbours([0.5], 3)
 
 
 class TestRuled:

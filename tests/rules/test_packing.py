@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 from cortex_actors.rules.ranking.fusion import (
     Listed,
     Seats,
-    across,
-    asks,
-    beside,
-    packed,
-    seated,
+    choose_seated,
+    compute_asks,
+    fuse_stores,
+    pack_beside,
+    pack_hits,
 )
 from tests.rules.answering import answers, cost, hit, ids
 
@@ -42,47 +42,49 @@ def spent(found: list[FusedHit]) -> int:
 class TestPacked:
     def test_all(self) -> None:
         """A budget that is large enough changes nothing."""
-        fused = across([priced("a", 11, 11), priced("b", 11)])
+        fused = fuse_stores([priced("a", 11, 11), priced("b", 11)])
 
-        assert fused == packed(fused, 33, Seats(), price=cost)
+        assert fused == pack_hits(fused, 33, Seats(), price=cost)
 
     def test_too_dear(self) -> None:
         """A hit that is too dear is passed over, and the search for others goes on."""
-        fused = across([priced("a", 101, 11), priced("b", 11, 11)])
+        fused = fuse_stores([priced("a", 101, 11), priced("b", 11, 11)])
 
-        assert ["b0", "a1", "b1"] == ids(packed(fused, 33, Seats(), price=cost))
+        assert ["b0", "a1", "b1"] == ids(pack_hits(fused, 33, Seats(), price=cost))
 
     def test_every_store(self) -> None:
         """Every store has its seats before the rest of the budget goes to the best."""
         heavy = replace(priced("a", 11, 11, 11, 11), weight=3)
-        fused = across([heavy, priced("b", 11)])
+        fused = fuse_stores([heavy, priced("b", 11)])
 
-        assert ["a0", "a1", "b0"] == ids(packed(fused, 33, Seats(), price=cost))
-        assert ["a0", "a1", "a2"] == ids(packed(fused, 33, Seats(min_per_store=0), price=cost))
+        assert ["a0", "a1", "b0"] == ids(pack_hits(fused, 33, Seats(), price=cost))
+        assert ["a0", "a1", "a2"] == ids(pack_hits(fused, 33, Seats(min_per_store=0), price=cost))
 
     def test_rows(self) -> None:
         """A limit beside the budget is one of the hits."""
-        fused = across([priced("a", 11, 11), priced("b", 11, 11)])
+        fused = fuse_stores([priced("a", 11, 11), priced("b", 11, 11)])
 
-        assert ["a0", "b0"] == ids(packed(fused, 400, Seats(2), price=cost))
+        assert ["a0", "b0"] == ids(pack_hits(fused, 400, Seats(2), price=cost))
 
     @pytest.mark.parametrize("budget", [-5, 0, 1])
     def test_nothing(self, budget: int) -> None:
         """No budget, and one that no hit fits into, is an empty result."""
-        assert [] == packed(across([priced("a", 2, 2)]), budget, Seats(), price=cost)
+        assert [] == pack_hits(fuse_stores([priced("a", 2, 2)]), budget, Seats(), price=cost)
 
     def test_share(self) -> None:
         """A limit of a store's share is one of the budget, but for its first hit."""
-        fused = across([priced("a", 30, 10, 10), priced("b", 10, 10, 10, 10, 10)])
-        found = packed(fused, 100, Seats(max_share=0.25), price=cost)
+        fused = fuse_stores([priced("a", 30, 10, 10), priced("b", 10, 10, 10, 10, 10)])
+        found = pack_hits(fused, 100, Seats(max_share=0.25), price=cost)
 
         assert ["a0", "b0", "b1"] == ids(found)
 
     def test_share_of_local(self) -> None:
         """It is none for a store that is not capped."""
-        fused = across([priced("a", 10, 10, 10, capped=False), priced("b", 10, 10, 10)])
+        fused = fuse_stores([priced("a", 10, 10, 10, capped=False), priced("b", 10, 10, 10)])
 
-        assert ["a0", "b0", "a1", "a2"] == ids(packed(fused, 100, Seats(max_share=0.1), price=cost))
+        assert ["a0", "b0", "a1", "a2"] == ids(
+            pack_hits(fused, 100, Seats(max_share=0.1), price=cost)
+        )
 
 
 class TestBeside:
@@ -90,8 +92,8 @@ class TestBeside:
         """What was found beside a result has what is left, in its order, without the dear ones."""
         hits = priced("a", 10, 30, 10, 10).hits
 
-        assert ["a0", "a2"] == [each.id for each in beside(hits, 25, price=cost)]
-        assert [] == beside(hits, 0, price=cost)
+        assert ["a0", "a2"] == [each.id for each in pack_beside(hits, 25, price=cost)]
+        assert [] == pack_beside(hits, 0, price=cost)
 
 
 class TestAsks:
@@ -108,7 +110,7 @@ class TestAsks:
     )
     def test_how_many(self, expected: int, limit: int, multiplier: int, budget: int | None) -> None:
         """A store is asked for some times what is wanted, and for what could fill the budget."""
-        assert expected == asks(limit, multiplier=multiplier, budget=budget)
+        assert expected == compute_asks(limit, multiplier=multiplier, budget=budget)
 
 
 def pages() -> st.SearchStrategy[list[FusedHit]]:
@@ -121,7 +123,7 @@ def _priced(drawn: tuple[list[Listed], list[int]]) -> list[FusedHit]:
     """Return the fused list of some answers, with texts of those lengths in turn."""
     lists, lengths = drawn
     texts = itertools.cycle("x" * length for length in lengths)
-    return across(
+    return fuse_stores(
         [replace(each, hits=[replace(h, text=next(texts)) for h in each.hits]) for each in lists]
     )
 
@@ -131,7 +133,7 @@ class TestProperties:
     @given(pages(), st.integers(-3, 300), st.integers(0, 3))
     def test_within_budget(self, fused: list[FusedHit], budget: int, least: int) -> None:
         """A page never costs more than its budget, keeps the order, and has no room for more."""
-        found = packed(fused, budget, Seats(min_per_store=least), price=cost)
+        found = pack_hits(fused, budget, Seats(min_per_store=least), price=cost)
         left = budget - spent(found)
 
         assert not found or left >= 0
@@ -144,4 +146,4 @@ class TestProperties:
         """With a budget for everything, the seats are those without one."""
         seats = Seats(limit, least)
 
-        assert seated(fused, seats) == packed(fused, spent(fused), seats, price=cost)
+        assert choose_seated(fused, seats) == pack_hits(fused, spent(fused), seats, price=cost)

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from cortex_actors.text.lexicon import Sense, find_senses, standard, wording
+from cortex_actors.text.lexicon import Sense, find_senses, load_standard, read_wording
 
 
 def _sense(text: str, word: str) -> Sense:
     """Return what a text does with the last mention of a word."""
-    said = wording(text)
-    found = zip(said.words, find_senses(said, standard()), strict=True)
+    said = read_wording(text)
+    found = zip(said.words, find_senses(said, load_standard()), strict=True)
     return [sense for each, sense in found if each.text == word][-1]
 
 

@@ -14,9 +14,9 @@ from cortex_actors.rules.promotion import (
     Requirement,
     awaits_person,
     combine_decisions,
+    find_unmet,
     is_offered,
-    requirements,
-    unmet,
+    list_requirements,
 )
 
 NOW = 100 * DAY
@@ -39,17 +39,17 @@ RIPE = Insight(
 class TestEarned:
     def test_at_the_thresholds(self) -> None:
         """An insight that reaches every threshold exactly is promoted."""
-        assert not unmet(RIPE, PromotionStanding(), now=NOW)
-        assert () == unmet(RIPE, PromotionStanding(), now=NOW)
+        assert not find_unmet(RIPE, PromotionStanding(), now=NOW)
+        assert () == find_unmet(RIPE, PromotionStanding(), now=NOW)
 
     def test_namesakes(self) -> None:
         """Two projects whose folders have one name are two projects."""
-        assert not unmet(replace(RIPE, projects=("web", "web")), PromotionStanding(), now=NOW)
+        assert not find_unmet(replace(RIPE, projects=("web", "web")), PromotionStanding(), now=NOW)
 
     def test_every_need_is_checked(self) -> None:
         """Each check is reported, met or not, in the order of the needs."""
         assert list(Need) == [
-            check.need for check in requirements(RIPE, PromotionStanding(), now=NOW)
+            check.need for check in list_requirements(RIPE, PromotionStanding(), now=NOW)
         ]
 
 
@@ -68,8 +68,8 @@ class TestUnmet:
     )
     def test_insight(self, insight: Insight, need: Need) -> None:
         """An insight that lacks one thing is not promoted, and is told which."""
-        assert unmet(insight, PromotionStanding(), now=NOW)
-        assert [need] == [check.need for check in unmet(insight, PromotionStanding(), now=NOW)]
+        assert find_unmet(insight, PromotionStanding(), now=NOW)
+        assert [need] == [check.need for check in find_unmet(insight, PromotionStanding(), now=NOW)]
 
     @pytest.mark.parametrize(
         ("standing", "need"),
@@ -84,13 +84,13 @@ class TestUnmet:
     )
     def test_standing(self, standing: PromotionStanding, need: Need) -> None:
         """What is known beside the insight may stand in the way."""
-        assert [need] == [check.need for check in unmet(RIPE, standing, now=NOW)]
+        assert [need] == [check.need for check in find_unmet(RIPE, standing, now=NOW)]
 
     def test_explained(self) -> None:
         """What is missing is said with what there is and what is asked for."""
         young = replace(RIPE, first_seen=NOW - 2 * DAY)
 
-        assert (Requirement(Need.AGE, 2.0, 7.0, met=False),) == unmet(
+        assert (Requirement(Need.AGE, 2.0, 7.0, met=False),) == find_unmet(
             young, PromotionStanding(), now=NOW
         )
 
@@ -98,7 +98,7 @@ class TestUnmet:
         """Other thresholds can be asked for."""
         alone = replace(RIPE, projects=("atlas-api",))
 
-        assert not unmet(
+        assert not find_unmet(
             alone, PromotionStanding(), now=NOW, thresholds=PromotionThresholds(projects=1)
         )
 
@@ -116,9 +116,9 @@ class TestPerson:
     def test_approved(self, insight: Insight) -> None:
         """A person's approval stands for confidence, count, age and projects, and shows as that."""
         standing = PromotionStanding(decision=Decision.APPROVED, wary="it moves credentials")
-        checks = requirements(insight, standing, now=NOW)
+        checks = list_requirements(insight, standing, now=NOW)
 
-        assert not unmet(insight, standing, now=NOW)
+        assert not find_unmet(insight, standing, now=NOW)
         assert 2 == sum(check.waived for check in checks)
 
     @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ class TestPerson:
     )
     def test_not_for_everything(self, standing: PromotionStanding) -> None:
         """It stands neither for an open contradiction nor for what only one person may read."""
-        assert unmet(RIPE, standing, now=NOW)
+        assert find_unmet(RIPE, standing, now=NOW)
 
     @pytest.mark.parametrize(
         ("standing", "awaits"),
@@ -143,7 +143,7 @@ class TestPerson:
     )
     def test_awaits(self, standing: PromotionStanding, awaits: bool) -> None:
         """There is something to decide when a person's word is all that is missing."""
-        assert awaits == awaits_person(requirements(RIPE, standing, now=NOW))
+        assert awaits == awaits_person(list_requirements(RIPE, standing, now=NOW))
 
     @pytest.mark.parametrize(
         ("own", "others", "is_wary", "expected"),
@@ -185,11 +185,11 @@ class TestOffered:
     )
     def test_when(self, insight: Insight, standing: PromotionStanding, *, offered: bool) -> None:
         """What two projects say is asked about at once, what one says when it is sure enough."""
-        assert offered is is_offered(requirements(insight, standing, now=NOW))
+        assert offered is is_offered(list_requirements(insight, standing, now=NOW))
 
     def test_difference(self) -> None:
         """What another project chooses differently is no principle before a person says so."""
         differs = PromotionStanding(differences=1)
 
-        assert [Need.NO_DIFFERENCE] == [each.need for each in unmet(RIPE, differs, now=NOW)]
-        assert not unmet(RIPE, replace(differs, decision=Decision.APPROVED), now=NOW)
+        assert [Need.NO_DIFFERENCE] == [each.need for each in find_unmet(RIPE, differs, now=NOW)]
+        assert not find_unmet(RIPE, replace(differs, decision=Decision.APPROVED), now=NOW)

@@ -22,7 +22,7 @@ from cortex_actors.rules.proposals import (
     propose,
     score_agreement,
 )
-from cortex_actors.text.lexicon import table
+from cortex_actors.text.lexicon import load_table
 
 #: Statements with their headings, each of which meets each other one.
 SOME = [
@@ -196,7 +196,7 @@ class TestTable:
     def test_features(self) -> None:
         """Each kind has a weight for each feature and no other, and a threshold between 0 and 1."""
         names = set(compute_features(SOME[0], SOME[1], cosine=0.5))
-        shipped = table("proposals", package="rules")
+        shipped = load_table("proposals", package="rules")
 
         assert set(ProposalKind) == set(shipped)
         for each in shipped.values():

@@ -12,9 +12,9 @@ from cortex_actors.rules.classification import (
     MARGIN,
     MOST_SURE,
     NEAREST,
+    choose_category,
+    list_examples,
     rank_categories,
-    telling,
-    texts,
 )
 
 
@@ -22,7 +22,7 @@ class TestExamples:
     def test_all(self) -> None:
         """Every category has examples, and none is an example of two."""
         assert set(Category) == set(EXAMPLES)
-        assert len(set(texts())) == len(texts())
+        assert len(set(list_examples())) == len(list_examples())
         assert all(len(said) >= NEAREST for said in EXAMPLES.values())
 
 
@@ -46,28 +46,28 @@ class TestNearest:
 class TestTelling:
     def test_sure(self) -> None:
         """An opinion is never surer than a tie of keywords."""
-        found = telling(*_near(Category.TECHNIQUE, 0.9))
+        found = choose_category(*_near(Category.TECHNIQUE, 0.9))
 
         assert found is not None
         assert (Category.TECHNIQUE, MOST_SURE) == (found.category, found.cosine)
 
     def test_far(self) -> None:
         """What is near to nothing gets no opinion."""
-        assert telling(*_near(Category.TECHNIQUE, LEAST - 0.01)) is None
+        assert choose_category(*_near(Category.TECHNIQUE, LEAST - 0.01)) is None
 
     def test_between(self) -> None:
         """What is as near to two categories gets no opinion."""
         row, examples = _near(Category.TECHNIQUE, 0.5)
         _, others = _near(Category.WARNING, 0.5 - MARGIN / 2)
 
-        assert telling(row, examples + others) is None
+        assert choose_category(row, examples + others) is None
 
-    @given(st.lists(st.floats(-1, 1), min_size=len(texts()), max_size=len(texts())))
+    @given(st.lists(st.floats(-1, 1), min_size=len(list_examples()), max_size=len(list_examples())))
     def test_any(self, cosines: list[float]) -> None:
         """Whatever the cosines are, an opinion is the nearest category, by a margin."""
         examples = np.array([[each, 0.0] for each in cosines], np.float32)
         row = np.array([1.0, 0.0], np.float32)
-        found = telling(row, examples)
+        found = choose_category(row, examples)
         first, second = rank_categories(row, examples)[:2]
 
         assert (found is not None) == (
@@ -79,4 +79,6 @@ def _near(category: Category, cosine: float, *, how_many: int = NEAREST) -> tupl
     """Return a row, and examples of which some of a category lie that near to it."""
     row = np.array([1.0, 0.0], np.float32)
     some = [text for each, said in EXAMPLES.items() for text in said if each is category][:how_many]
-    return row, np.array([[cosine if text in some else 0.0, 0.0] for text in texts()], np.float32)
+    return row, np.array(
+        [[cosine if text in some else 0.0, 0.0] for text in list_examples()], np.float32
+    )

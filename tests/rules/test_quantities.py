@@ -3,12 +3,12 @@ from __future__ import annotations
 import pytest
 
 from cortex_actors.text.claims import find_ranges
-from cortex_actors.text.lexicon import find_senses, standard, wording
+from cortex_actors.text.lexicon import find_senses, load_standard, read_wording
 
 
 def _found(text: str) -> dict[str, tuple[float, float]]:
-    said = wording(text)
-    found = find_ranges(said, find_senses(said, standard()), lexicon=standard())
+    said = read_wording(text)
+    found = find_ranges(said, find_senses(said, load_standard()), lexicon=load_standard())
     return {slot: (each.least, each.most) for slot, each in found.items()}
 
 

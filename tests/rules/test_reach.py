@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.rules.addresses import Reach, explain_forbidden_name, forbidden, reach
+from cortex_actors.rules.addresses import (
+    Reach,
+    explain_forbidden,
+    explain_forbidden_name,
+    measure_reach,
+)
 
 #: Where the clouds answer, behind each way of hiding an IPv4 address in an IPv6 one.
 HIDDEN_METADATA = (
@@ -46,24 +51,24 @@ class TestForbidden:
     )
     def test_kinds(self, ip: str, reason: str) -> None:
         """What is never a store is not connected to, and the text says what it is."""
-        assert reason in forbidden(ip)
+        assert reason in explain_forbidden(ip)
 
     @pytest.mark.parametrize("ip", HIDDEN_METADATA)
     def test_hidden(self, ip: str) -> None:
         """An IPv4 address in an IPv6 one is judged as what it is."""
-        assert forbidden(ip)
+        assert explain_forbidden(ip)
 
     @pytest.mark.parametrize("ip", ["64:ff9b::10.0.0.1", "64:ff9b::127.0.0.1", "2002:7f00:1::"])
     def test_translated(self, ip: str) -> None:
         """A gateway is never asked to go to its own machine or its own house."""
-        assert "gateway" in forbidden(ip)
+        assert "gateway" in explain_forbidden(ip)
 
     @pytest.mark.parametrize(
         "text", ["", "localhost", "127.1", "2130706433", "0x7f.1", "1.2.3.4.5", "fe80::1%eth0"]
     )
     def test_no_address(self, text: str) -> None:
         """What has not been resolved is no address, however a resolver would read it."""
-        assert "no IP address" == forbidden(text)
+        assert "no IP address" == explain_forbidden(text)
 
     @pytest.mark.parametrize(
         "ip",
@@ -84,16 +89,19 @@ class TestForbidden:
     )
     def test_usual(self, ip: str) -> None:
         """Stores are on this machine, in this house, and in the world."""
-        assert "" == forbidden(ip)
+        assert "" == explain_forbidden(ip)
 
     @given(st.ip_addresses(v=4))
     def test_mapped(self, ip: IPv4Address) -> None:
         """No IPv4 address is judged milder for being written as an IPv6 one."""
         mapped = str(IPv6Address((0xFFFF << 32) | int(ip)))
 
-        assert (forbidden(str(ip)), reach(str(ip))) == (forbidden(mapped), reach(mapped))
-        if forbidden(str(ip)):
-            assert forbidden(str(IPv6Address((0x64FF9B << 96) | int(ip))))
+        assert (explain_forbidden(str(ip)), measure_reach(str(ip))) == (
+            explain_forbidden(mapped),
+            measure_reach(mapped),
+        )
+        if explain_forbidden(str(ip)):
+            assert explain_forbidden(str(IPv6Address((0x64FF9B << 96) | int(ip))))
 
 
 class TestNames:
@@ -129,4 +137,4 @@ class TestReach:
     )
     def test_far(self, ip: str, far: Reach) -> None:
         """Nearest is this machine, then this house, then the world."""
-        assert far is reach(ip)
+        assert far is measure_reach(ip)

@@ -10,14 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.domain.hit import REMOTE, RankedHit
-from cortex_actors.rules.ranking.fusion import Seats, across, beside, packed
+from cortex_actors.rules.ranking.fusion import Seats, fuse_stores, pack_beside, pack_hits
 from cortex_actors.text.summary import (
     BESIDE,
     NOTHING,
-    absent_price,
+    compute_absent_price,
+    compute_price,
+    count_tokens,
     format_recalled,
-    price,
-    tokens,
 )
 from tests.rules.answering import listed
 
@@ -134,14 +134,14 @@ class TestPrice:
     @pytest.mark.parametrize(("expected", "length"), [(1, 0), (1, 1), (1, 4), (2, 5), (25, 100)])
     def test_text(self, expected: int, length: int) -> None:
         """A token is four characters, begun ones count, and nothing costs one as well."""
-        assert expected == tokens("x" * length)
+        assert expected == count_tokens("x" * length)
 
     def test_hit(self) -> None:
         """A hit costs all of its lines: its place, its section, and where else it is said."""
         found = said(section=SECTION, also=["/b/AGENTS.md:2"])
         printed = len(format_recalled([found])) + 1
 
-        assert printed / 4 <= price(found) <= printed / 4 + 2
+        assert printed / 4 <= compute_price(found) <= printed / 4 + 2
 
     @pytest.mark.parametrize(
         ("expected", "via"),
@@ -159,11 +159,11 @@ class TestPrice:
         """The text that a hit was found by, where it is another one, is read and paid for."""
         found = hit("x" * 8, metadata={"matched_via": via})
 
-        assert expected == price(found) - price(hit("x" * 8))
+        assert expected == compute_price(found) - compute_price(hit("x" * 8))
 
     def test_strange_metadata(self) -> None:
         """What another program says beside a hit may have any shape."""
-        assert price(hit("x" * 8)) == price(hit("x" * 8, metadata=["matched_via"]))
+        assert compute_price(hit("x" * 8)) == compute_price(hit("x" * 8, metadata=["matched_via"]))
 
 
 #: Texts with line ends, hidden characters and signs of their own.
@@ -188,10 +188,10 @@ class TestBudget:
             )
             for text, has, headed in rows
         ]
-        fused = across([replace(listed("a", ""), hits=found)])
-        hits = [one.shown for one in packed(fused, budget, Seats(), price=price)]
-        left = budget - sum(map(price, hits)) - tokens(f"{BESIDE}\n")
-        more = beside(found, left, price=price)
+        fused = fuse_stores([replace(listed("a", ""), hits=found)])
+        hits = [one.shown for one in pack_hits(fused, budget, Seats(), price=compute_price)]
+        left = budget - sum(map(compute_price, hits)) - count_tokens(f"{BESIDE}\n")
+        more = pack_beside(found, left, price=compute_price)
         text = format_recalled(hits, more, absent=absent, budget=budget)
 
         assert len(f"{text}\n") / 4 <= budget
@@ -201,7 +201,7 @@ class TestBudget:
         """What no hit has room for beside it is left out, and is still under `failed`."""
         absent = [("far", "timeout after 5.00 s")]
 
-        assert 11 == absent_price(absent)
+        assert 11 == compute_absent_price(absent)
         assert "far" in format_recalled([hit("a")], absent=absent)
         assert "far" not in format_recalled([hit("a")], absent=absent, budget=12)
         assert not format_recalled([], absent=absent, budget=2)

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.ranking.relevance import (
     PIECES,
-    falling,
+    find_subject,
+    flatten_rises,
     rarity,
     score,
-    shares,
-    subject,
-    telling,
+    weigh_shares,
+    weigh_telling,
 )
 from cortex_actors.rules.ranking.rerank import Pieces
 
@@ -59,7 +59,7 @@ class TestScore:
 
     def test_about_none(self) -> None:
         """Without a project that is meant, each of few is as likely as that; each of many half."""
-        shares = [relevance.unaimed(count) for count in (0, 1, 2, 18, 1_000)]
+        shares = [relevance.weigh_unaimed(count) for count in (0, 1, 2, 18, 1_000)]
 
         assert [1.0, 1.0] == shares[:2]
         assert relevance.ANYONES < shares[2] < 1.0
@@ -72,10 +72,10 @@ class TestScore:
 
     def test_bare_word(self) -> None:
         """A word that is looked for by itself is found where it stands, however far the meaning."""
-        words = relevance.size("zebra crossing", {"zebra": 1.0, "crossing": 1.0})
+        words = relevance.count_telling("zebra crossing", {"zebra": 1.0, "crossing": 1.0})
 
         assert score(0.1, 1.0, words=words, meant=0.0) > relevance.WEAK
-        assert 1 == relevance.size("what is a zebra", {"zebra": 1.0})
+        assert 1 == relevance.count_telling("what is a zebra", {"zebra": 1.0})
 
     def test_preference_has_bounds(self) -> None:
         """A good hit of another project stands before a poor one of the project that is meant."""
@@ -87,7 +87,9 @@ class TestScore:
 class TestShares:
     def test_weights(self) -> None:
         """A text holds the share of the words by weight, in whatever form they stand."""
-        found = shares({"deploy": 3.0, "monday": 1.0}, ["We deployed it.", "On Mondays.", "Never."])
+        found = weigh_shares(
+            {"deploy": 3.0, "monday": 1.0}, ["We deployed it.", "On Mondays.", "Never."]
+        )
 
         assert [0.75, 0.25, 0.0] == pytest.approx([share for share, _ in found])
         assert [True, True, False] == [is_held for _, is_held in found]
@@ -97,7 +99,7 @@ class TestShares:
         numbers = {"port": 0, "socket": 1, "apple": 2}
         rows = np.rint(127 * np.array([[1, 0], [0.8, 0.6], [0, 1]])).astype(np.int8)
         pieces = Pieces(rows, lambda word: np.array([numbers[word]]))
-        (near, is_near), (far, _) = shares({"port": 1.0}, ["socket", "apple"], pieces=pieces)
+        (near, is_near), (far, _) = weigh_shares({"port": 1.0}, ["socket", "apple"], pieces=pieces)
 
         assert 0.8 == pytest.approx(near, abs=0.01)
         assert (False, 0.0) == (is_near, far)
@@ -106,7 +108,7 @@ class TestShares:
         """What a question calls by name is held by a text that has the name, not by one like it."""
         rows = np.rint(127 * np.array([[1, 0], [0.8, 0.6]])).astype(np.int8)
         pieces = Pieces(rows, lambda word: np.array([int(word == "harborbase")]))
-        ask = partial(shares, {"tidebase": 1.0}, ["harborbase", "tidebase"], pieces=pieces)
+        ask = partial(weigh_shares, {"tidebase": 1.0}, ["harborbase", "tidebase"], pieces=pieces)
         loose, strict = ask(question="What is a tidebase?"), ask(question="What reads TideBase?")
 
         assert [0.8, 1.0] == pytest.approx([share for share, _ in loose], abs=0.02)
@@ -123,15 +125,15 @@ class TestShares:
     def test_number(self, question: str, lacks: list[bool]) -> None:
         """Where a number is asked for, a text without one holds less of the question."""
         texts = ["The port is free.", "The port is 80.", "The port is one of three."]
-        found = shares({"port": 1.0}, texts, question=question)
+        found = weigh_shares({"port": 1.0}, texts, question=question)
 
         assert lacks == [share < 1 for share, _ in found]
 
     def test_nothing(self) -> None:
         """Without words, or without a word in a text, nothing is held."""
-        assert [(0.0, False)] == shares({}, ["text"])
-        assert [(0.0, False)] == shares({"text": 1.0}, ["?!"])
-        assert [] == shares({"text": 1.0}, [])
+        assert [(0.0, False)] == weigh_shares({}, ["text"])
+        assert [(0.0, False)] == weigh_shares({"text": 1.0}, ["?!"])
+        assert [] == weigh_shares({"text": 1.0}, [])
 
     def test_rarity(self) -> None:
         """A rare word weighs more than a common one, and none less than nothing."""
@@ -140,8 +142,8 @@ class TestShares:
 
     def test_asking_words(self) -> None:
         """That a question asks for a project says nothing of what for, unless nothing else does."""
-        assert {"lint": 2.0} == telling({"project": 1.0, "lint": 2.0})
-        assert {"project": 1.0} == telling({"project": 1.0})
+        assert {"lint": 2.0} == weigh_telling({"project": 1.0, "lint": 2.0})
+        assert {"project": 1.0} == weigh_telling({"project": 1.0})
 
 
 class TestFalling:
@@ -149,14 +151,14 @@ class TestFalling:
     @given(st.lists(st.floats(0, 1), max_size=20))
     def test_never_rises(self, chances: list[float]) -> None:
         """Chances in an order of their own never rise, and keep their sum."""
-        found = falling(chances)
+        found = flatten_rises(chances)
 
         assert all(one >= other - 1e-9 for one, other in pairwise(found))
         assert sum(chances) == pytest.approx(sum(found))
 
     def test_falling_already(self) -> None:
         """Chances that fall stay what they are."""
-        assert [0.9, 0.5, 0.5, 0.1] == falling([0.9, 0.5, 0.5, 0.1])
+        assert [0.9, 0.5, 0.5, 0.1] == flatten_rises([0.9, 0.5, 0.5, 0.1])
 
 
 class TestSubject:
@@ -175,13 +177,13 @@ class TestSubject:
     )
     def test_names(self, question: str, text: str, named: set[str]) -> None:
         """A project is named as people write it; what is left says what is asked for."""
-        found = subject(question, PROJECTS)
+        found = find_subject(question, PROJECTS)
 
         assert (text, named) == (found.text, set(found.named))
 
     def test_no_projects(self) -> None:
         """Without projects a question is about itself."""
         assert ("how are you?", frozenset()) == (
-            subject("how are you?", ()).text,
-            subject("how are you?", ()).named,
+            find_subject("how are you?", ()).text,
+            find_subject("how are you?", ()).named,
         )

@@ -6,8 +6,8 @@ import pytest
 
 from cortex_actors.domain.insight import Claim, Decider, Judgement, Relation
 from cortex_actors.rules.contradiction import DEFAULTS
-from cortex_actors.rules.contradiction import believed as let_stand
-from cortex_actors.rules.convergence import opposed
+from cortex_actors.rules.contradiction import limit_verdict as let_stand
+from cortex_actors.rules.convergence import find_opposition
 from cortex_actors.rules.merging import MergeGates, MergeVerdict, judge_pair
 from cortex_actors.rules.sameness import find_reordering
 
@@ -46,7 +46,7 @@ class TestReordered:
             said = judge_pair(one, another, cosine, gates=MergeGates(), thresholds=DEFAULTS)
 
             assert MergeVerdict.SKIP is said.verdict
-            assert opposed(one, another, cosine) is not None
+            assert find_opposition(one, another, cosine) is not None
 
     @pytest.mark.parametrize(("text", "other"), MOVED)
     def test_one(self, text: str, other: str) -> None:
@@ -55,7 +55,7 @@ class TestReordered:
             said = judge_pair(one, another, 0.95, gates=MergeGates(), thresholds=DEFAULTS)
 
             assert MergeVerdict.MERGE is said.verdict
-            assert opposed(one, another, 0.95) is None
+            assert find_opposition(one, another, 0.95) is None
 
     def test_model(self) -> None:
         """A model that overlooks the order is not believed."""

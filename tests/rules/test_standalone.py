@@ -7,11 +7,11 @@ from hypothesis import strategies as st
 from cortex_actors.domain.project import StatementKind
 from cortex_actors.rules.standalone import (
     MOST,
+    find_needs,
     find_project_stacks,
     find_stacks,
     find_topic,
-    needs,
-    standalone,
+    make_standalone,
 )
 
 RULE = StatementKind.RULE
@@ -37,7 +37,7 @@ class TestWords:
     )
     def test_form(self, text: str, heading: str | None, says: str) -> None:
         """A rule has the heading that it needs, and neither markup nor what it cites."""
-        assert says == standalone(text, heading, RULE).text
+        assert says == make_standalone(text, heading, RULE).text
 
     @pytest.mark.parametrize(
         "text",
@@ -59,7 +59,7 @@ class TestWords:
     )
     def test_of_one_place(self, text: str) -> None:
         """What names a path, a version, a figure, a script or a project is for one place only."""
-        found = standalone(text, None, RULE, names=("shelfmark",))
+        found = make_standalone(text, None, RULE, names=("shelfmark",))
 
         assert found.text is None
         assert found.reason.startswith("it names")
@@ -82,24 +82,24 @@ class TestWords:
     )
     def test_no_rule(self, text: str, why: str) -> None:
         """A text that is no order by itself is not one, and says why."""
-        assert why == standalone(text, None, RULE).reason
+        assert why == make_standalone(text, None, RULE).reason
 
     def test_two_labels(self) -> None:
         """What has a label of its own needs no second one."""
         heading = "Guide > Error handling"
 
-        assert standalone("Retries: Give up early.", heading, RULE).text is None
+        assert make_standalone("Retries: Give up early.", heading, RULE).text is None
 
     def test_troubles(self) -> None:
         """What helps against one trouble is no rule of others."""
         heading = "Guide > Common issues"
 
-        assert standalone("Check the running containers first.", heading, RULE).text is None
+        assert make_standalone("Check the running containers first.", heading, RULE).text is None
 
     @pytest.mark.parametrize("kind", [StatementKind.COMMAND, StatementKind.EXAMPLE])
     def test_kinds(self, kind: StatementKind) -> None:
         """Commands and examples are no rules, however they are worded."""
-        assert standalone("Never commit secrets.", None, kind).text is None
+        assert make_standalone("Never commit secrets.", None, kind).text is None
 
     @pytest.mark.parametrize(
         ("text", "is_rule"),
@@ -107,14 +107,14 @@ class TestWords:
     )
     def test_facts(self, text: str, *, is_rule: bool) -> None:
         """A fact is none, but for an order whose verb the parser does not know."""
-        assert is_rule == (standalone(text, None, StatementKind.FACT).text is not None)
+        assert is_rule == (make_standalone(text, None, StatementKind.FACT).text is not None)
 
     def test_twice(self) -> None:
         """What stands alone does so in the words that it was given, too."""
-        once = standalone("**say why** in the body", "Acme > Commits", RULE)
+        once = make_standalone("**say why** in the body", "Acme > Commits", RULE)
 
         assert once.text is not None
-        assert once == standalone(once.text, None, RULE)
+        assert once == make_standalone(once.text, None, RULE)
 
 
 class TestAnything:
@@ -124,7 +124,7 @@ class TestAnything:
     )
     def test_any(self, text: str, heading: str) -> None:
         """Any text under any heading is a short bullet, or has a reason why it is none."""
-        found = standalone(f"Never {text}", heading, RULE, names=(heading,))
+        found = make_standalone(f"Never {text}", heading, RULE, names=(heading,))
 
         assert (found.text is None) == bool(found.reason)
         assert len(found.text or "") <= MOST
@@ -171,13 +171,13 @@ class TestAbout:
         """A rule about code needs a project that has some: not one of prompts or lists."""
         prose = [f"Keep the description of entry {n} in one sentence." for n in range(20)]
 
-        assert not needs("Validate all input.", ()) <= find_project_stacks(prose)
-        assert needs("Validate all input.", ()) <= find_project_stacks(prose, ["go.mod"])
-        assert needs("Keep commits small.", ()) <= find_project_stacks(prose)
+        assert not find_needs("Validate all input.", ()) <= find_project_stacks(prose)
+        assert find_needs("Validate all input.", ()) <= find_project_stacks(prose, ["go.mod"])
+        assert find_needs("Keep commits small.", ()) <= find_project_stacks(prose)
 
     def test_tools(self) -> None:
         """A rule about a convention that not every project has needs one that names it."""
-        asked = needs("Use Conventional Commits in commit messages.", ())
+        asked = find_needs("Use Conventional Commits in commit messages.", ())
 
         assert not asked <= find_project_stacks(["Keep commits small."])
         assert asked <= find_project_stacks(["Commits follow Conventional Commits."])
@@ -193,4 +193,4 @@ class TestAbout:
     )
     def test_doubtful(self, text: str) -> None:
         """What lacks its object, or says how an agent talks, is no bullet."""
-        assert standalone(text, None, StatementKind.RULE).text is None
+        assert make_standalone(text, None, StatementKind.RULE).text is None

@@ -8,9 +8,9 @@ from cortex_actors.rules.sameness import (
     NO_WORDS,
     NOT_KNOWN,
     UNRELATED,
+    explain_wordless,
     is_gap,
     is_strange,
-    without_words,
 )
 
 
@@ -31,11 +31,11 @@ class TestStrange:
 
     def test_without_words(self) -> None:
         """A question without a word is told what its hits are worth, where there are any."""
-        assert NO_WORDS == without_words(nearest=None)
-        assert "nearest in meaning only" in without_words(nearest=0.9)
+        assert NO_WORDS == explain_wordless(nearest=None)
+        assert "nearest in meaning only" in explain_wordless(nearest=0.9)
 
     @pytest.mark.parametrize(
-        "said", [NOT_KNOWN, without_words(nearest=None), without_words(nearest=0.9)]
+        "said", [NOT_KNOWN, explain_wordless(nearest=None), explain_wordless(nearest=0.9)]
     )
     def test_no_gap(self, said: str) -> None:
         """What is said of a question's strangeness means that nothing was left out."""

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.rules.merging import Prefer, covers, says, unite_texts
-from cortex_actors.text.summary import sentences
+from cortex_actors.text.summary import split_sentences
 
 REDIS, AGAIN = "Redis listens on port 6379 by default", "Redis by default listens on port 6379"
 
@@ -83,7 +83,7 @@ class TestUnited:
 
         assert says(found, a)
         assert says(found, b)
-        assert set(sentences(found)) <= {*sentences(a), *sentences(b)}
+        assert set(split_sentences(found)) <= {*split_sentences(a), *split_sentences(b)}
 
     @given(a=_TEXT, b=_TEXT)
     def test_again(self, a: str, b: str) -> None:

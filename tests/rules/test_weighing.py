@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cortex_actors.clock import DAY
-from cortex_actors.rules.promotion import BASE, Evidence, compute_confidence, steps
+from cortex_actors.rules.promotion import BASE, Evidence, compute_confidence, list_steps
 
 NOW = 1_000 * DAY
 
@@ -25,14 +25,14 @@ def test_same(
     last = NOW - age * DAY
     evidence = Evidence(observations, projects, last, against, last - length * DAY, boilerplate)
 
-    assert pytest.approx(compute_confidence(evidence, NOW)) == steps(evidence, NOW)[-1].value
+    assert pytest.approx(compute_confidence(evidence, NOW)) == list_steps(evidence, NOW)[-1].value
 
 
 def test_words() -> None:
     """Each step says what it is about; what changes nothing is left out."""
     evidence = Evidence(1, 2, NOW, contradicted=True)
 
-    found = [(each.about, each.does) for each in steps(evidence, NOW)]
+    found = [(each.about, each.does) for each in list_steps(evidence, NOW)]
 
     assert [
         ("seen once", "base"),
@@ -43,15 +43,15 @@ def test_words() -> None:
 
 def test_base() -> None:
     """One observation of one project is believed as far as the base."""
-    assert [BASE] == [each.value for each in steps(Evidence(1, 1, NOW), NOW)]
+    assert [BASE] == [each.value for each in list_steps(Evidence(1, 1, NOW), NOW)]
 
 
 @pytest.mark.parametrize(("days", "said"), [(1, "1 day"), (5, "5 days")])
 def test_days(days: int, said: str) -> None:
     """Days are counted in words: one day, several days."""
     evidence = Evidence(2, 1, NOW, first_seen=NOW - days * DAY)
-    kept = [each.about for each in steps(evidence, NOW)]
-    stale = [each.about for each in steps(evidence, NOW + days * DAY, stale_days=0.5)]
+    kept = [each.about for each in list_steps(evidence, NOW)]
+    stale = [each.about for each in list_steps(evidence, NOW + days * DAY, stale_days=0.5)]
 
     assert f"kept for {said}" in kept
     assert f"not seen for {said}" in stale

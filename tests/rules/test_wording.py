@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.text.lexicon import MOST, stem, wording
+from cortex_actors.text.lexicon import MOST, read_wording, stem
 
 
 def _texts(text: str) -> list[str]:
-    return [word.text for word in wording(text).words if word.is_word]
+    return [word.text for word in read_wording(text).words if word.is_word]
 
 
 class TestMarkup:
@@ -25,19 +25,21 @@ class TestMarkup:
     )
     def test_is_left_out(self, text: str, plain: str) -> None:
         """Markup and other ways to write the same are gone; snake_case keeps its underscore."""
-        assert plain == wording(text).plain
-        assert "snake_case" == wording("snake_case").plain
+        assert plain == read_wording(text).plain
+        assert "snake_case" == read_wording("snake_case").plain
 
     def test_code(self) -> None:
         """What stands in backticks is code, each span by itself."""
-        words = wording("Use `uv run pytest`, not `pip`").words
+        words = read_wording("Use `uv run pytest`, not `pip`").words
         assert {"uv": 1, "run": 1, "pytest": 1, "pip": 2} == {
             w.text: w.code for w in words if w.code
         }
 
     def test_names(self) -> None:
         """A capital within a sentence is a name; at its beginning, or throughout, it is not."""
-        words = {word.text: word.proper for word in wording("Use Redux. NEVER use GitHub").words}
+        words = {
+            word.text: word.proper for word in read_wording("Use Redux. NEVER use GitHub").words
+        }
         assert {"redux": True, "github": True, "never": False} == {
             each: words[each] for each in ("redux", "github", "never")
         }
@@ -70,10 +72,10 @@ class TestAnyText:
     @given(st.text(max_size=300))
     def test_places(self, text: str) -> None:
         """Whatever the text, each word stands where it says in the plain text."""
-        said = wording(text)
+        said = read_wording(text)
         assert all(said.plain[word.start : word.end] == word.text for word in said.words)
 
     def test_length(self) -> None:
         """Only the beginning of a page is read."""
-        assert wording("word " * MOST).plain == wording("word " * 2 * MOST).plain
+        assert read_wording("word " * MOST).plain == read_wording("word " * 2 * MOST).plain
         assert 1 == len(_texts("x" * 3 * MOST))

@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 class TestHead:
     def test_lengths(self) -> None:
         """A frame begins with the lengths of its header and of its body."""
-        head = child.frame_head({"id": 1}, b"xyz")
+        head = child.make_head({"id": 1}, b"xyz")
 
         assert (8, 3) == child.read_lengths(head[:8])
         assert b'{"id":1}' == head[8:]
@@ -25,7 +25,7 @@ class TestHead:
         """A frame over a limit is refused when it is made and when it comes."""
         monkeypatch.setattr(child, "HEADER_LIMIT", 7)
         with pytest.raises(BadInput, match=r"8 \+ 0 bytes passes the limit of 7"):
-            child.frame_head({"id": 1}, b"")
+            child.make_head({"id": 1}, b"")
         with pytest.raises(BadInput, match="send it in parts"):
             child.read_lengths(child.LENGTHS.pack(0, child.BODY_LIMIT + 1))
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def in_hand(recorder: Recorder) -> dict[str, InHand]:
     """Return what an actor has in hand, by title."""
-    return {one.title: one for one in recorder.actor_ref.life.in_hand()}
+    return {one.title: one for one in recorder.actor_ref.life.list_work()}
 
 
 class TestInHand:
@@ -73,7 +73,7 @@ class TestInHand:
         del large
         gc.collect()
 
-        assert [] == ref.life.in_hand()
+        assert [] == ref.life.list_work()
         assert gone() is None
 
     async def test_synchronous(self) -> None:
@@ -86,7 +86,7 @@ class TestInHand:
                 assert seen.wait(5)
 
         def watch() -> None:
-            found.extend(two for _ in range(2) for two in ref.life.in_hand())
+            found.extend(two for _ in range(2) for two in ref.life.list_work())
             seen.set()
 
         found: list[InHand] = []
@@ -136,7 +136,7 @@ class TestInHand:
         ref = Owing.start()
         answer = ref.ask(1, block=False)
         await Recorder.start().ask_async("a turn of the loop")
-        found = ref.life.in_hand()
+        found = ref.life.list_work()
         work.set_result("done")
 
         assert ["deferred reply"] == [one.title for one in found]

@@ -25,13 +25,13 @@ class TestRegister:
         names = Names()
         handle = await cast(names, Recorder())
         here = names.whereis("recorder")
-        known = dict(names.known())
+        known = dict(names.list_known())
         await handle.stop(None)
 
         assert handle.ref is here
         assert {"recorder": handle.ref} == known
         assert names.whereis("recorder") is None
-        assert {} == names.known()
+        assert {} == names.list_known()
 
     async def test_taken(self) -> None:
         """A name that a living actor has is not given to another."""
@@ -64,7 +64,7 @@ class TestRegister:
         await ref.join()
         names.register("recorder", ref)
 
-        assert {} == names.known() == names.dying()
+        assert {} == names.list_known() == names.list_dying()
 
     async def test_dying(self) -> None:
         """An actor that cleans up is not found any more, and its name goes to a successor."""
@@ -79,7 +79,7 @@ class TestRegister:
         names.register("recorder", ref)
         ref.shut_down()
         await slow.held.wait()
-        found, dying = names.whereis("recorder"), names.dying()
+        found, dying = names.whereis("recorder"), names.list_dying()
         names.register("recorder", successor)
         slow.gate.set()
         await ref.join()
@@ -335,7 +335,7 @@ class TestNamedActor:
         recorder: NamedActor[Recorder] = NamedActor("recorder", names)
         await cast(names, Recorder())
         with pytest.raises(DeadlineExceeded, match="within 0.01 s"):
-            await recorder.within(0.01).ask(Recorder.later, 1)
+            await recorder.limit(0.01).ask(Recorder.later, 1)
 
         assert 4 == await recorder.ask(Recorder.double, 2)
 

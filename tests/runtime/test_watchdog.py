@@ -238,7 +238,7 @@ class TestFrozen:
         await stage.watchdog.stop()
         loop = asyncio.get_running_loop()
         hanging = asyncio.ensure_future(NamedActor[Any]("sleeper", stage.names).ask(Sleeper.hang))
-        await eventually(lambda: bool(stage.names.known()["sleeper"].life.in_hand()))
+        await eventually(lambda: bool(stage.names.list_known()["sleeper"].life.list_work()))
         before = loop.time()
         await eventually(lambda: loop.time() > before + 3 * LIMIT)
         stage.watchdog.look()
@@ -254,14 +254,14 @@ class TestFrozen:
     ) -> None:
         """A fault in a look is logged, and the next look is made."""
         await stage.play(sleeper=Sleeper)
-        known, faults = stage.names.known, [ValueError("once")]
+        known, faults = stage.names.list_known, [ValueError("once")]
 
         def once() -> Any:
             if faults:
                 raise faults.pop()
             return known()
 
-        monkeypatch.setattr(stage.names, "known", once)
+        monkeypatch.setattr(stage.names, "list_known", once)
         stage.tell("sleeper", Sleeper.hang)
         await eventually(lambda: ["sleeper"] == stage.told("restarted"))
 

@@ -86,7 +86,7 @@ class Hands:
 
     def crashed(self) -> set[str]:
         """Return who was crashed since, and has not ended yet."""
-        known = self.names.known().items()
+        known = self.names.list_known().items()
         return {name for name, ref in known if ref.life.crash is not None}
 
     async def start(self, name: str) -> Worker:
@@ -101,7 +101,7 @@ class Hands:
         NamedActor[Any](name, self.names).tell(Worker.work)
         ref = self.names.whereis(name)
         assert ref is not None
-        await eventually(lambda: bool(ref.life.in_hand()))
+        await eventually(lambda: bool(ref.life.list_work()))
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ async def hands(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Hands]:
     """Give the hands of a clock, and let nobody wait afterwards."""
     found = Hands(monkeypatch)
     yield found
-    for ref in found.names.known().values():
+    for ref in found.names.list_known().values():
         ref.kill()
         await ref.join()
 
@@ -126,9 +126,9 @@ class TestInnocent:
         hands.look(0.01 * LIMIT)
         crashed = hands.crashed()
         worker.gate.set()
-        await eventually(lambda: not worker.actor_ref.life.in_hand())
+        await eventually(lambda: not worker.actor_ref.life.list_work())
         hands.look(0.01 * LIMIT)
-        await eventually(lambda: {"busy"} == hands.names.known().keys())
+        await eventually(lambda: {"busy"} == hands.names.list_known().keys())
 
         assert set() == crashed
 
@@ -140,7 +140,7 @@ class TestInnocent:
         hands.look(0.14 * LIMIT)
         await hands.hold("busy")
         hands.look(0.97 * LIMIT)
-        await eventually(lambda: {"busy"} == hands.names.known().keys())
+        await eventually(lambda: {"busy"} == hands.names.list_known().keys())
 
     async def test_old_task(self, hands: Hands) -> None:
         """A task that ran for long without a limit has the whole of it once somebody waits."""
@@ -172,8 +172,8 @@ class TestDying:
         watchdog.start()
         NamedActor[Any]("lingerer", names).tell(AsyncioActor.crash)
         await eventually(lambda: 2 == Lingerer.lives)
-        await eventually(lambda: "lingerer" in names.known())
+        await eventually(lambda: "lingerer" in names.list_known())
         await watchdog.stop()
         await supervisor.stop(5.0)
 
-        assert {} == names.dying()
+        assert {} == names.list_dying()

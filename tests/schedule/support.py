@@ -104,7 +104,7 @@ class Watched:
 
     async def job(self, name: str) -> dict[str, Any]:
         """Return one row of the table, as a client gets it."""
-        table = await NamedActor[Any]("scheduler", self.store.names).ask(Scheduler.table)
+        table = await NamedActor[Any]("scheduler", self.store.names).ask(Scheduler.list_jobs)
         return next(each for each in table if each["name"] == name)
 
     async def said_at(self, topic: str) -> list[int]:
@@ -118,7 +118,7 @@ class Watched:
 
     def copies(self) -> list[int]:
         """Return when the backups were made, oldest first, in seconds."""
-        found = backups.listed(self.store.home.backups)
+        found = backups.list_backups(self.store.home.backups)
         return sorted((each.at - EPOCH) // SECOND for each in found)
 
 

@@ -60,7 +60,7 @@ class Tended(Watched):
 
     async def talk(self) -> None:
         """Let so much be said that the ledger believes what time it is."""
-        said = [self.bus.event("custom:x", Custom({}), source="test") for _ in range(BELIEVED)]
+        said = [self.bus.make_event("custom:x", Custom({}), source="test") for _ in range(BELIEVED)]
         await self.store.write(lambda c: store(c, said))
 
     async def is_in(self, layer: Layer) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cortex_actors.clock import SECOND, ulid
+from cortex_actors.clock import SECOND, make_ulid
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import InsightStatus
 from cortex_actors.domain.principle import Derivation
@@ -69,7 +69,8 @@ async def standing(watched: Watched) -> tuple[str, float]:
 async def heard(watched: Watched, at: int) -> None:
     """Let so many events be said that their time is believed."""
     said: list[Event[Payload]] = [
-        Event(f"evt_{ulid(at)}", "custom:tick", Custom({}), at, "test") for _ in range(BELIEVED)
+        Event(f"evt_{make_ulid(at)}", "custom:tick", Custom({}), at, "test")
+        for _ in range(BELIEVED)
     ]
     await watched.store.write(lambda c: len(store_events(c, said)))
 
@@ -181,7 +182,7 @@ class TestDecay:
             assert done.work is not None
             await watched.store.write(done.work)
 
-            assert [] == await watched.store.read(lambda c: principle_decay.faded(c, now))
+            assert [] == await watched.store.read(lambda c: principle_decay.find_faded(c, now))
 
     async def test_clock_ahead(self, tmp_path: Path) -> None:
         """A clock that is a hundred days ahead makes nothing old before it is believed."""
@@ -202,7 +203,7 @@ class TestDecay:
             later = EPOCH + 86_400 * SECOND
             ids = await watched.store.says("/projects/atlas/AGENTS.md", "Tabs, always.", at=later)
             await watched.store.write(lambda c: _merge(c, ids[0]))
-            (found,) = await watched.store.read(lambda c: principle_decay.faded(c, EPOCH))
+            (found,) = await watched.store.read(lambda c: principle_decay.find_faded(c, EPOCH))
 
             assert found.rank > 0.3
 

@@ -7,7 +7,16 @@ from functools import partial
 import pytest
 
 from cortex_actors.clock import SECOND
-from cortex_actors.schedule.jobs import RETRY, SOON, Job, JobResult, again, age_of, first, late
+from cortex_actors.schedule.jobs import (
+    RETRY,
+    SOON,
+    Job,
+    JobResult,
+    compute_age,
+    compute_delay,
+    compute_first,
+    compute_retry,
+)
 from cortex_actors.storage.ledger.backups import DONE, FAILED, JobRow
 from cortex_actors.testing import EPOCH
 
@@ -33,16 +42,16 @@ class TestFirst:
     )
     def test_by_age(self, age: float | None, expected: float) -> None:
         """What is due runs soon after the start, the rest when it is, and never later than that."""
-        assert expected == first(job(), age)
+        assert expected == compute_first(job(), age)
 
     def test_often(self) -> None:
         """Who wants it often has it as often, after a failure as well."""
-        assert 2.0 == first(job(2.0), None)
-        assert (2.0, RETRY) == (again(job(2.0)), again(job(9_999.0)))
+        assert 2.0 == compute_first(job(2.0), None)
+        assert (2.0, RETRY) == (compute_retry(job(2.0)), compute_retry(job(9_999.0)))
 
     def test_late(self) -> None:
         """Chance puts a job off by a tenth of its interval at most, so that often stays often."""
-        assert (600.0, 6.0) == (late(86_400.0, 600.0), late(60.0, 600.0))
+        assert (600.0, 6.0) == (compute_delay(86_400.0, 600.0), compute_delay(60.0, 600.0))
 
 
 class TestAge:
@@ -59,7 +68,7 @@ class TestAge:
     )
     def test_by_row(self, row: JobRow | None, expected: float | None) -> None:
         """A job rests since it was done, or noted; what failed, and what says nothing, is due."""
-        assert expected == age_of(row, EPOCH)
+        assert expected == compute_age(row, EPOCH)
 
 
 class TestDone:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors.errors import RoundTripFailed
-from cortex_actors.storage.ledger.files import beside
+from cortex_actors.storage.ledger.files import list_beside
 from tests.schedule.support import scheduled
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def touch(watched: Watched) -> None:
     """Let the ledger's file look as if somebody wrote it right now."""
     at = watched.clock.now() * 1_000
     ledger = watched.store.home.ledger
-    for each in (ledger, *beside(ledger)):
+    for each in (ledger, *list_beside(ledger)):
         if each.exists():
             os.utime(each, ns=(at, at))
 

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 def _without_log(path: Path) -> None:
     path.unlink()
-    for each in files.beside(path):
+    for each in files.list_beside(path):
         each.unlink(missing_ok=True)
 
 
@@ -224,11 +224,11 @@ class TestCheck:
         """The whole ledger is checked once a day, however often the daemon starts."""
         async with scheduled(tmp_path) as watched:
             await watched.turn(SOON)
-            ages = [backups.checked_at(tmp_path / "backups")]
+            ages = [backups.read_checked(tmp_path / "backups")]
             await watched.turn(23 * 3_600)
-            ages.append(backups.checked_at(tmp_path / "backups"))
+            ages.append(backups.read_checked(tmp_path / "backups"))
             await watched.turn(3_600)
-            ages.append(backups.checked_at(tmp_path / "backups"))
+            ages.append(backups.read_checked(tmp_path / "backups"))
 
         assert [30, 30, 30 + 24 * 3_600] == [((each or 0) - EPOCH) // SECOND for each in ages]
 

@@ -111,7 +111,7 @@ class NoFile(LedgerFile):
     def __init__(self) -> None:
         """Look at nothing."""
 
-    def shortage(self) -> None:
+    def find_shortage(self) -> None:
         """Say that there is room."""
 
     def require_same(self) -> None:

@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cortex_actors.domain.insight import Granularity
-from cortex_actors.domain.project import project_name
+from cortex_actors.domain.project import make_project_name
 from cortex_actors.pipeline.reading import FileReader
 from cortex_actors.render import fence
 from cortex_actors.text.sections import find_dialect
@@ -116,7 +116,7 @@ class Folders:
     def _said(self, path: Path, root: Path) -> set[Place]:
         dialect = find_dialect(str(path.relative_to(root)))
         assert dialect is not None
-        reader = FileReader(dialect, str(path), project_name(str(root)), Granularity.STATEMENT)
+        reader = FileReader(dialect, str(path), make_project_name(str(root)), Granularity.STATEMENT)
         return {
             Place(str(path), each.insight_id, each.source.line_start, each.source.line_end)
             for each in reader.read(path.read_bytes()).findings

@@ -197,7 +197,7 @@ class Scenario:
         tree = self.service.tree
         if tree is None:
             return
-        names = [name for name in tree.parts.names.known() if name.startswith("watcher(")]
+        names = [name for name in tree.parts.names.list_known() if name.startswith("watcher(")]
         if len(names) > len(PROJECTS):
             self.service.problems.append(f"there are too many watchers: {names}")
 
@@ -271,7 +271,7 @@ class Scenario:
             await self.simulation.clock.sleep(self.random.uniform(0, 0.5))
 
     def _somebody(self, tree: Tree) -> str:
-        return self.random.choice(sorted(tree.parts.names.known()) or ["nobody"])
+        return self.random.choice(sorted(tree.parts.names.list_known()) or ["nobody"])
 
     def _jump(self, _tree: Tree) -> None:
         seconds = self.random.choice((1.0, 60.0, 3_600.0, 200_000.0))

@@ -70,7 +70,7 @@ class Service:
         self.disk.on_commit = self._on_commit
         self.shelf = Shelf(self.weather, simulation.clock)
         self.folders = Folders(root / "projects", simulation, self.weather)
-        self.home = Home.of(root / "home", {})
+        self.home = Home.find(root / "home", {})
         self.writes = simulation.seed % WRITING == 0
         self.settings = Settings.model_validate(SETTINGS | (AGREED if self.writes else {}))
         #: Ids of events whose publisher was told that they are durable.

@@ -101,7 +101,7 @@ def answers_before_the_commit(plant: Plant) -> None:
     """A publisher is told that its event is durable when nothing is written yet."""
 
     async def publish(self: Bus, topic: str, payload: Any, *, source: str, **_how: Any) -> Any:
-        event = self.event(topic, payload, source=source)
+        event = self.make_event(topic, payload, source=source)
         self.announce(event)
         return replace(event, seq=1)
 
@@ -158,7 +158,7 @@ def forgets_what_it_began(plant: Plant) -> None:
     async def nothing(_self: Writes, _path: str | None = None) -> list[Any]:
         return []
 
-    plant.setattr(Writes, "unfinished", nothing)
+    plant.setattr(Writes, "list_unfinished", nothing)
 
 
 #: What goes wrong only when files are written: the other stories, two of three, cannot show it.

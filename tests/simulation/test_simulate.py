@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.clock import SECOND, ulid
+from cortex_actors.clock import SECOND, make_ulid
 from cortex_actors.errors import BlockingInLoopError
 from cortex_actors.runtime.actor import AsyncioActor
-from cortex_actors.runtime.future import loop_here
+from cortex_actors.runtime.future import find_loop
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.testing import EPOCH
 from tests.simulation.simulated_loop import NotSimulated, Simulation, Standstill, simulate
@@ -147,7 +147,7 @@ class TestOrder:
 
 class TestChance:
     @pytest.mark.parametrize(
-        "draw", [random.random, lambda: os.urandom(4), secrets.token_hex, lambda: ulid(EPOCH)]
+        "draw", [random.random, lambda: os.urandom(4), secrets.token_hex, lambda: make_ulid(EPOCH)]
     )
     def test_is_the_seeds(self, draw: Callable[[], object]) -> None:
         """Whatever a program takes for chance is the seed's while it is simulated."""
@@ -172,7 +172,7 @@ class TestThreads:
         async def main(simulation: Simulation) -> tuple[int, object]:
             threads = Threads("simulated", 1)
             here = await threads.run(threading.get_ident)
-            return here, await threads.run(loop_here)
+            return here, await threads.run(find_loop)
 
         assert (threading.get_ident(), None) == simulate(main, seed=1)
 

@@ -11,7 +11,7 @@ from cortex_actors.domain.principle import (
     Principle,
     PrincipleCategory,
     PrincipleStatus,
-    principle_id,
+    make_principle_id,
 )
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.testing import EPOCH
@@ -36,7 +36,9 @@ def principle(text: str, **given: Any) -> Principle:
         "text_hash": bytes.fromhex(digest),
         "created_at": EPOCH,
     }
-    return Principle(id=principle_id(digest), content=text, content_hash=digest, **(fields | given))
+    return Principle(
+        id=make_principle_id(digest), content=text, content_hash=digest, **(fields | given)
+    )
 
 
 def distilled(connection: Connection, made: Principle, *insights: str) -> str:

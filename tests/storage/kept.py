@@ -81,7 +81,9 @@ def furnished() -> Iterator[Desk]:
             | {"id": W, "text": "parts m and n", "abstract": "both", "summary": "all of it"}
         )
         ids = [each.id for each in parts]
-        tables.write(lambda c: memory_states.form(c, whole, ids, at=EPOCH + 3, by=Decider.RULES))
+        tables.write(
+            lambda c: memory_states.write_whole(c, whole, ids, at=EPOCH + 3, by=Decider.RULES)
+        )
         merge = MemoryChange(ChangeKind.MERGE, W, by="A", at=EPOCH + 3, others=tuple(ids))
         tables.write(lambda c: memory_history.note(c, merge))
         yield Desk(tables)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import hash_statement
-from cortex_actors.domain.principle import principle_id
+from cortex_actors.domain.principle import make_principle_id
 
 if TYPE_CHECKING:
     from tests.storage.support import Store
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 def named(text: str) -> str:
     """Return the id of a principle that says that."""
-    return principle_id(hash_statement(text))
+    return make_principle_id(hash_statement(text))
 
 
 async def linked(store: Store) -> list[tuple[str, str, str]]:

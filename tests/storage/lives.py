@@ -81,7 +81,7 @@ class Lives:
         whole = self._new(self.known[one].text)
         at = self.now
         done = self.tables.write(
-            lambda c: memory_states.form(c, whole, parts, at=at, by=Decider.RULES)
+            lambda c: memory_states.write_whole(c, whole, parts, at=at, by=Decider.RULES)
         )
         assert parts == done
         self.known[whole.id] = Life(whole.text, since=at)

@@ -126,14 +126,14 @@ class Room:
     def tell(self) -> None:
         """Let the index be told everything that waits."""
         connection = self.tables.connection
-        while told := pending.changes(connection, MODEL, 1_000):
+        while told := pending.list_changes(connection, MODEL, 1_000):
             for change in told:
                 rows = self.index.rows.setdefault(change.collection, {})
                 if change.vector is None:
                     rows.pop(change.item_id, None)
                 else:
                     rows[change.item_id] = change.vector
-            pending.applied(connection, told)
+            pending.note_applied(connection, told)
 
     async def ask(self, text: str, *vector: float, **given: Any) -> SearchHits:
         """Search."""

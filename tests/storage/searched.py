@@ -90,7 +90,7 @@ async def ask(
     if allowed is not None:
         query = select(passages.c.id).where(passages.c.item_id.in_(allowed))
     with ledger.reading.begin() as connection:
-        answer = dense.near(connection, asked, query)
+        answer = dense.find_nearest(connection, asked, query)
     lists = {
         name: [(each.collection, each.item_id) for each in some]
         for name, some in answer.lists.items()

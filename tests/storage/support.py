@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from cortex_actors.domain.insight import InsightSource, hash_section, insight_id
+from cortex_actors.domain.insight import InsightSource, hash_section, make_insight_id
 from cortex_actors.domain.project import Fragment, Project
 from cortex_actors.home import Home
 from cortex_actors.runtime.actor import ActorHandle, start_actor
@@ -18,7 +18,7 @@ from cortex_actors.sections import StorageSettings
 from cortex_actors.storage import embeddings, projects
 from cortex_actors.storage.ledger.actor import Ledger, Records
 from cortex_actors.storage.pipeline import insights
-from cortex_actors.storage.pipeline.insight_lists import InsightFilter, listed
+from cortex_actors.storage.pipeline.insight_lists import InsightFilter, list_insights
 from cortex_actors.storage.pipeline.insights import Finding
 from cortex_actors.testing import EPOCH, ManualClock
 
@@ -36,8 +36,8 @@ T = TypeVar("T")
 #: The vector space of the tests.
 MODEL = "test/3"
 
-ATLAS = Project.at("/projects/atlas", EPOCH)
-HARBOR = Project.at("/projects/harbor", EPOCH)
+ATLAS = Project.from_root("/projects/atlas", EPOCH)
+HARBOR = Project.from_root("/projects/harbor", EPOCH)
 
 
 class Store:
@@ -118,7 +118,7 @@ def learn(connection: Connection, path: str, *contents: str, project: Project = 
 
 def active(connection: Connection, *, project_id: str | None = None) -> list[Insight]:
     """Return live insights, most believed first."""
-    return listed(connection, InsightFilter(project_id=project_id, limit=10_000))
+    return list_insights(connection, InsightFilter(project_id=project_id, limit=10_000))
 
 
 def unit(*values: float) -> Matrix:
@@ -134,7 +134,7 @@ def text_hash(content: str) -> bytes:
 
 def id_of(content: str) -> str:
     """Return the id of an insight that says that."""
-    return insight_id(hash_section(content))
+    return make_insight_id(hash_section(content))
 
 
 def findings(
@@ -152,12 +152,12 @@ def _finding(fragment: Fragment) -> Finding:
     """Return a fragment as an insight."""
     digest = hash_section(fragment.content)
     return Finding(
-        insight_id=insight_id(digest),
+        insight_id=make_insight_id(digest),
         content=fragment.content,
         content_hash=digest,
         category="convention",
         tags=("python",),
         domain=None,
         text_hash=text_hash(fragment.content),
-        source=InsightSource.of(insight_id(digest), fragment),
+        source=InsightSource.from_fragment(make_insight_id(digest), fragment),
     )

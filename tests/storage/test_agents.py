@@ -70,7 +70,7 @@ class TestProfile:
     def test_kept(self, tables: Tables) -> None:
         """Whoever has a profile keeps it when it remembers something."""
         tables.write(lambda c: agent_records.describe(c, LUMEN))
-        tables.write(lambda c: agent_records.know(c, ["LUMEN", "VAJRA", "NEW"], at=7))
+        tables.write(lambda c: agent_records.add_agents(c, ["LUMEN", "VAJRA", "NEW"], at=7))
 
         found = {each: one(tables, each) for each in ("VAJRA", "NEW")}
         assert {
@@ -93,7 +93,7 @@ class TestProfile:
         """Seeding describes the original's six once, and leaves a profile that one has alone."""
         own = replace(KNOWN["KETHER"], specialization="Poems", registered_at=3)
         tables.write(lambda c: agent_records.describe(c, own))
-        tables.write(lambda c: agent_records.know(c, ["VAJRA"], at=4))
+        tables.write(lambda c: agent_records.add_agents(c, ["VAJRA"], at=4))
         new = tables.write(lambda c: agent_records.seed(c, at=9))
         again = tables.write(lambda c: agent_records.seed(c, at=10))
 
@@ -170,7 +170,7 @@ class TestKnownTo:
 
     def test_probe(self, tables: Tables) -> None:
         """The agent of the daemon's trials is in nobody's list, not even the owner's."""
-        tables.write(lambda c: agent_records.know(c, [PROBE], at=1))
+        tables.write(lambda c: agent_records.add_agents(c, [PROBE], at=1))
 
         assert set() == seen(tables, None) | seen(tables, "A") - {"A"}
         assert one(tables, PROBE) is None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def change(store: Store, path: str) -> Event[Payload]:
     """Return an event that one consumer hears."""
     bus = Bus(MemoryJournal(store.clock), store.clock)
-    return bus.event(topics.FILE_CHANGED, FileChanged("prj_1", path), source="test")
+    return bus.make_event(topics.FILE_CHANGED, FileChanged("prj_1", path), source="test")
 
 
 class TestStore:
@@ -63,7 +63,7 @@ class TestStore:
     async def test_nobody_hears(self, store: Store) -> None:
         """What nobody hears is a row of its own and no delivery."""
         bus = Bus(MemoryJournal(store.clock), store.clock)
-        said = [bus.event("custom:test", Custom({"n": n}), source="test") for n in range(2)]
+        said = [bus.make_event("custom:test", Custom({"n": n}), source="test") for n in range(2)]
         await store.write(lambda connection: append(connection, said))
 
         assert [('{"n": 0}',), ('{"n": 1}',)] == await store.rows("SELECT payload FROM events")

@@ -17,7 +17,7 @@ from cortex_actors.rules.decay import CLOSE, DECAYS, HOUR, Decay, find_floor
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import memory_attention, memory_states
 from cortex_actors.storage.memory.memory_attention import AccessCount
-from cortex_actors.storage.search.scope import faded, present
+from cortex_actors.storage.search.scope import match_faded, match_present
 from cortex_actors.storage.tables.schema import memories as rows
 from cortex_actors.testing import EPOCH
 from tests.storage.things import Tables, in_memory, mem, memory
@@ -78,19 +78,21 @@ class TestFormula:
         """The condition in SQL holds for exactly those that have that attention by the formula."""
         tables, some = scene
         now = EPOCH + ahead
-        query = select(rows.c.id).where(present(least, now, other))
+        query = select(rows.c.id).where(match_present(least, now, other))
 
         found = set(tables.read(lambda c: list(c.execute(query).scalars())))
-        assert found == {each.id for each in some if decay.attention_of(each, now, other) >= least}
+        assert found == {
+            each.id for each in some if decay.compute_attention(each, now, other) >= least
+        }
 
     @pytest.mark.parametrize("least", [0.1, 0.2, 0.3, 0.5, 0.6, 1.0, 1.1, 1.5])
     def test_round_numbers(self, scene: tuple[Tables, list[Memory]], least: float) -> None:
         """That is so for the numbers that people ask for, which lie on the edges."""
         tables, some = scene
-        query = select(rows.c.id).where(present(least, EPOCH, DECAYS))
+        query = select(rows.c.id).where(match_present(least, EPOCH, DECAYS))
 
         found = set(tables.read(lambda c: list(c.execute(query).scalars())))
-        assert found == {each.id for each in some if decay.attention_of(each, EPOCH) >= least}
+        assert found == {each.id for each in some if decay.compute_attention(each, EPOCH) >= least}
 
     @pytest.mark.slow
     @settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -101,17 +103,21 @@ class TestFormula:
         """Faded are exactly those that are near what they keep for ever, and fade at all."""
         tables, some = scene
         before = EPOCH + ahead
-        query = select(rows.c.id).where(faded(before, other))
+        query = select(rows.c.id).where(match_faded(before, other))
 
         found = set(tables.read(lambda c: list(c.execute(query).scalars())))
         assert found == {each.id for each in some if _has_faded(each, before, other)}
 
 
 def _has_faded(memory: Memory, at: int, decays: dict[Layer, Decay]) -> bool:
-    if memory.layer not in decays or memory.pinned_at is not None or at < decay.touched_at(memory):
+    if (
+        memory.layer not in decays
+        or memory.pinned_at is not None
+        or at < decay.find_touched(memory)
+    ):
         return False
     most = find_floor(memory.layer, memory.access_count, decays) + CLOSE
-    return decay.attention_of(memory, at, decays) <= most
+    return decay.compute_attention(memory, at, decays) <= most
 
 
 class TestRead:
@@ -170,7 +176,7 @@ class TestRipe:
     def test_waits_for_nothing(self, tables: Tables) -> None:
         """What waits for nothing is not found."""
         tables.write(lambda c: memory_records.save(c, [memory("a")]))
-        until = decay.ripe_at(Layer.LONG_TERM, 99, said_at=EPOCH)
+        until = decay.find_ripe_time(Layer.LONG_TERM, 99, said_at=EPOCH)
         tables.write(lambda c: memory_attention.note_due(c, {mem("a"): until}))
 
         assert [] == tables.read(lambda c: memory_attention.list_ripe(c, EPOCH * 2, 10))

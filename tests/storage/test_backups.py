@@ -16,7 +16,7 @@ from cortex_actors.clock import SECOND, SystemClock
 from cortex_actors.errors import BadInput, LedgerDown, NotFound, StorageFull
 from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.storage.ledger import backups
-from cortex_actors.storage.ledger.backups import copy, problem
+from cortex_actors.storage.ledger.backups import copy, find_problem
 from cortex_actors.storage.ledger.files import Halt, format_stamp
 from cortex_actors.testing import EPOCH
 from tests.storage.ledgers import Filed
@@ -52,7 +52,7 @@ class TestTake:
 
         assert made is not None
         assert 20 == rows(made.path)
-        assert "" == problem(made.path)
+        assert "" == find_problem(made.path)
         assert 0o600 == stat.S_IMODE(made.path.stat().st_mode)
         assert 0o700 == stat.S_IMODE(filed.home.backups.stat().st_mode)
         assert [made.path.name] == [each.name for each in filed.home.backups.iterdir()]
@@ -105,7 +105,7 @@ class TestTake:
             looked.append(quick)
             return ""
 
-        monkeypatch.setattr(backups, "problem", noted)
+        monkeypatch.setattr(backups, "find_problem", noted)
         for minutes in (0, 4, 8, 64, 68):
             filed.say(1)
             backups.take(filed.path, filed.home.backups, at=EPOCH + minutes * 60 * SECOND)
@@ -123,7 +123,7 @@ class TestTake:
         """What a crash left half made is gone after the next backup, and is never listed."""
         backups.prepare(filed.home.backups)
         (filed.home.backups / "cortex-20260101T000000Z.db.part").write_bytes(b"half")
-        listed = backups.listed(filed.home.backups)
+        listed = backups.list_backups(filed.home.backups)
         backups.take(filed.path, filed.home.backups, at=EPOCH)
 
         assert [] == listed
@@ -189,7 +189,7 @@ class TestCopy:
         with pytest.raises(LedgerDown, match="cannot keep the copy"):
             backups.take(filed.path, filed.home.backups, at=EPOCH)
 
-        assert [] == backups.listed(filed.home.backups)
+        assert [] == backups.list_backups(filed.home.backups)
 
     @pytest.mark.parametrize(
         ("content", "why"),
@@ -201,7 +201,7 @@ class TestCopy:
         if content is not None:
             path.write_bytes(content)
 
-        assert why in problem(path)
+        assert why in find_problem(path)
 
 
 class TestTakeTo:
@@ -233,7 +233,7 @@ class TestTidy:
             (filed.home.backups / name).write_bytes(b"copy")
         (filed.home.backups / "before-v1-20200101T000000Z.db").write_bytes(b"copy")
         gone = backups.tidy(filed.home.backups, now=EPOCH, hourly=24, daily=3)
-        left = backups.listed(filed.home.backups)
+        left = backups.list_backups(filed.home.backups)
 
         assert [25, 1] == [sum(each.migrated is kind for each in left) for kind in (False, True)]
         assert 75 == len(gone)
@@ -251,7 +251,7 @@ class TestTidy:
 
         assert newer is not None
         assert newest is not None
-        assert [newest.path, mine.path] == [each.path for each in backups.listed(folder)]
+        assert [newest.path, mine.path] == [each.path for each in backups.list_backups(folder)]
         assert [newer.path] == gone
 
     @pytest.mark.parametrize(
@@ -273,7 +273,7 @@ class TestTidy:
             backups.copy_before_migration(
                 filed.path, version=each + 1, at=EPOCH + each * BACKUP_HOUR
             )
-        names = [each.path.name[:9] for each in backups.listed(filed.home.backups)]
+        names = [each.path.name[:9] for each in backups.list_backups(filed.home.backups)]
 
         assert ["before-v5", "before-v4", "before-v3"] == names
 

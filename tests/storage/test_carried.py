@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.clock import moment
+from cortex_actors.clock import start_ulid
 from cortex_actors.domain.memory import CrumbRecord, Memory, MemoryType, Realm
 from cortex_actors.domain.project import Trust
 from cortex_actors.render import memorycore
@@ -107,7 +107,7 @@ class TestThereAndBack:
     def test_crumbs(self, tables: Tables, other: Tables) -> None:
         """Crumbs go along, and come once."""
         crumb = CrumbRecord(
-            f"crm_{moment(EPOCH)}{'0' * 16}", "AZOTH", "s", "x", EPOCH, unfinished=("y",)
+            f"crm_{start_ulid(EPOCH)}{'0' * 16}", "AZOTH", "s", "x", EPOCH, unfinished=("y",)
         )
         tables.write(lambda c: agent_records.leave(c, crumb))
         some = records(left(tables))

@@ -29,7 +29,7 @@ OTHER = "/projects/harbor/CLAUDE.md"
 
 async def _listed(store: Store, wanted: InsightFilter) -> list[str]:
     """Return what a list of insights says, and hold its count to it."""
-    found = await store.read(lambda c: insight_lists.listed(c, wanted))
+    found = await store.read(lambda c: insight_lists.list_insights(c, wanted))
     total = await store.read(lambda c: insight_lists.count(c, wanted))
     assert len(found) <= total
     return [each.content for each in found]
@@ -104,7 +104,7 @@ class TestSaid:
         await store.says(CLAUDE, "a")
         await store.says(OTHER, "b", project=HARBOR)
         await store.write(lambda c: insights.assign(c, {id_of("b"): id_of("a")}))
-        found = await store.read(lambda c: insight_lists.said(c, [id_of("a"), id_of("b")]))
+        found = await store.read(lambda c: insight_lists.load_places(c, [id_of("a"), id_of("b")]))
 
         assert [[CLAUDE], [OTHER]] == [
             [place.path for place in found[id_of(each)]] for each in ("a", "b")

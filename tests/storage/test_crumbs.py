@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.clock import ulid
+from cortex_actors.clock import make_ulid
 from cortex_actors.domain.hit import Repair
 from cortex_actors.domain.memory import CrumbRecord, CrumbType, Layer, Priority
 from cortex_actors.storage import agent_records
@@ -16,7 +16,7 @@ from cortex_actors.storage.health import passages as health
 from cortex_actors.storage.health.rows import MENDS
 from cortex_actors.storage.ledger import salvage
 from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.search.scope import count, scope
+from cortex_actors.storage.search.scope import count, make_scope
 from cortex_actors.testing import EPOCH
 from tests.storage.things import found_by
 
@@ -30,7 +30,7 @@ def crumb(summary: str = "done", at: int = 0, **given: Any) -> CrumbRecord:
     """Return a crumb of the agent A, left so many microseconds after the epoch."""
     fields: dict[str, Any] = {"agent_id": "A", "session_id": "A_1"}
     return CrumbRecord(
-        f"crm_{ulid(EPOCH + at)}", summary=summary, left_at=EPOCH + at, **(fields | given)
+        f"crm_{make_ulid(EPOCH + at)}", summary=summary, left_at=EPOCH + at, **(fields | given)
     )
 
 
@@ -112,7 +112,7 @@ class TestListed:
 
     def test_limit(self, tables: Tables) -> None:
         """No more are listed than were asked for, and all are counted."""
-        tally = tables.read(lambda c: agent_records.tally(c, CrumbFilter(agent="A")))
+        tally = tables.read(lambda c: agent_records.count_crumbs(c, CrumbFilter(agent="A")))
 
         assert ["new", "other"] == listed(tables, 2)
         assert {"HIGH": 1, "MEDIUM": 2} == tally["by_priority"]
@@ -144,7 +144,7 @@ class TestFound:
     def test_scope(self, tables: Tables, where: Where, expected: int) -> None:
         """A search finds the crumbs that whoever asks may read, if it asks for what they have."""
         leave(tables, crumb(), crumb("b", 1, agent_id="B"))
-        seen = scope(where, (agent_records.COLLECTION,))
+        seen = make_scope(where, (agent_records.COLLECTION,))
 
         assert expected == tables.read(lambda c: count(c, seen))
 
@@ -155,12 +155,12 @@ class TestFound:
         before = tables.rows("SELECT item_id, text FROM passages")
         tables.write(lambda c: c.exec_driver_sql("UPDATE passages SET item_id = 'crm_gone'"))
 
-        assert [(agent_records.COLLECTION, first.id)] == tables.read(health.lacking)
-        assert [(agent_records.COLLECTION, "crm_gone")] == tables.read(health.stray)
+        assert [(agent_records.COLLECTION, first.id)] == tables.read(health.list_lacking)
+        assert [(agent_records.COLLECTION, "crm_gone")] == tables.read(health.list_stray)
         mend = MENDS[Repair.PASSAGES]
         tables.write(lambda c: mend.work(c, "model", mend.find(c, "model")))
         assert before == tables.rows("SELECT item_id, text FROM passages")
-        assert [] == tables.read(health.lacking)
+        assert [] == tables.read(health.list_lacking)
 
     def test_refilled(self, tables: Tables) -> None:
         """A ledger that was brought back finds its crumbs again."""

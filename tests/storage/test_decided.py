@@ -12,7 +12,7 @@ from cortex_actors.domain.insight import (
     InsightSource,
     Relation,
     hash_statement,
-    insight_id,
+    make_insight_id,
 )
 from cortex_actors.rules.calibration import Label
 from cortex_actors.rules.clustering import make_pair
@@ -48,10 +48,18 @@ def _finding(number: int, text: str, verdict: float) -> Finding:
     """Return a statement as a file says it."""
     digest = hash_statement(text)
     source = InsightSource(
-        insight_id(digest), "frag", CLAUDE, "atlas", "Style", number + 1, number + 1, "sha", number
+        make_insight_id(digest),
+        "frag",
+        CLAUDE,
+        "atlas",
+        "Style",
+        number + 1,
+        number + 1,
+        "sha",
+        number,
     )
     return Finding(
-        insight_id=insight_id(digest),
+        insight_id=make_insight_id(digest),
         content=text,
         content_hash=digest,
         category="fact",
@@ -67,7 +75,7 @@ def _finding(number: int, text: str, verdict: float) -> Finding:
 async def _conflict(store: Store, left: str, right: str, status: str) -> None:
     """Have a contradiction of two insights decided so."""
     one, other = sorted((left, right))
-    name = contradictions.id_of(one, other)
+    name = contradictions.make_id(one, other)
     found = Contradiction(name, one, other, "direct", None, "reconciler", "rules", "why", EPOCH)
     await store.write(lambda c: contradictions.replace(c, [found], []))
     await store.write(lambda c: contradictions.decide(c, name, status=status, at=EPOCH))
@@ -94,7 +102,7 @@ class TestPairs:
     async def test_open(self, store: Store) -> None:
         """A contradiction that nobody decided is no pair."""
         one, two = sorted(await _states(store, "Use tabs.", "Use spaces."))
-        name = contradictions.id_of(one, two)
+        name = contradictions.make_id(one, two)
         row = Contradiction(name, one, two, "direct", None, "reconciler", "rules", "why", EPOCH)
         await store.write(lambda c: contradictions.replace(c, [row], []))
 
@@ -159,7 +167,7 @@ class TestSilent:
         for said in (first, replace(first, category=Category.WARNING)):
             opinions = [said, Opinion(told, Category.FACT, 0.4)]
             await store.write(partial(insights.write_opinions, opinions=opinions))
-        found = await store.read(lambda c: insight_lists.by_ids(c, [told, silent]))
+        found = await store.read(lambda c: insight_lists.load_insights(c, [told, silent]))
 
         assert (Category.TECHNIQUE, 0.4) == (found[silent].category, found[silent].verdict)
         assert 0.7 == found[told].verdict

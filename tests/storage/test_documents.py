@@ -38,14 +38,14 @@ class TestRows:
         learn(tables, "one", "two")
         learn(tables, "three", source="/docs/other.md")
         tables.write(lambda c: documents.withdraw(c, [BOOK], at=EPOCH))
-        (found,) = tables.read(documents.topics)
+        (found,) = tables.read(documents.list_topics)
 
         assert ("topic", 1, 1, 1) == tuple(
             found[name] for name in ("topic", "documents", "withdrawn", "pieces")
         )
         assert (1, 1) == (
-            tables.read(documents.stats)["documents"],
-            tables.read(documents.stats)["pieces"],
+            tables.read(documents.count_totals)["documents"],
+            tables.read(documents.count_totals)["pieces"],
         )
 
     def test_below(self, tables: Tables) -> None:

@@ -42,7 +42,7 @@ def search(
 ) -> PairSearch:
     """Return a search that has looked at everything."""
     found = PairSearch(some, threshold=threshold, limit=limit, apart=frozenset(apart))  # type: ignore[call-overload]
-    for start in found.steps():
+    for start in found.list_steps():
         found.step(start)
     return found
 
@@ -59,7 +59,7 @@ class TestSearch:
             for one, other in combinations(range(count), 2)
         ]
         near = sorted(each for each in all_pairs if -each[0] >= 0.95)
-        pairs, total = search(some, limit=limit).found()
+        pairs, total = search(some, limit=limit).list_pairs()
 
         assert len(near) == total
         assert len(pairs) == min(limit, total)
@@ -71,17 +71,17 @@ class TestSearch:
     def test_many_blocks(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Where the blocks end makes no difference."""
         some = some_texts(7, 300)
-        whole = search(some, limit=50).found()
+        whole = search(some, limit=50).list_pairs()
         monkeypatch.setattr(memory_lists, "_ROWS", 7)
         monkeypatch.setattr(memory_lists, "_BLOCK", 11)
 
-        assert whole == search(some, limit=50).found()
+        assert whole == search(some, limit=50).list_pairs()
         assert whole[1] > 50
 
     def test_equal(self) -> None:
         """Equal texts have 1, and no more, whatever rounding says; ties go by their ids."""
         row = np.full((3, WIDE), WIDE**-0.5, np.float32)
-        pairs, total = search(texts(["a", "b", "c"], row), limit=2).found()
+        pairs, total = search(texts(["a", "b", "c"], row), limit=2).list_pairs()
 
         assert (3, [("a", "b"), ("a", "c")]) == (total, [(each.left, each.right) for each in pairs])
         assert {1.0} == {min(1.0, round(each.cosine, 6)) for each in pairs}
@@ -90,7 +90,7 @@ class TestSearch:
         """What somebody has taken apart is no pair, and takes nobody's place."""
         row = np.full((3, WIDE), WIDE**-0.5, np.float32)
         apart = {("a", "b"), ("a", "gone")}
-        pairs, total = search(texts(["a", "b", "c"], row), limit=1, apart=apart).found()
+        pairs, total = search(texts(["a", "b", "c"], row), limit=1, apart=apart).list_pairs()
 
         assert 2 == total
         assert ("a", "c") == pairs[0][:2]
@@ -98,7 +98,7 @@ class TestSearch:
     def test_projects(self) -> None:
         """Two of different projects, or of one and none, are no pair, and take nobody's place."""
         row = np.full((6, WIDE), WIDE**-0.5, np.float32)
-        pairs, total = search(texts(list("abcdef"), row, "pq qp "), limit=5).found()
+        pairs, total = search(texts(list("abcdef"), row, "pq qp "), limit=5).list_pairs()
 
         assert (3, {("a", "e"), ("b", "d"), ("c", "f")}) == (
             total,
@@ -107,7 +107,7 @@ class TestSearch:
 
     def test_nothing(self) -> None:
         """Of no texts there are no pairs."""
-        assert ([], 0) == search(ComparedMemories(), limit=5).found()
+        assert ([], 0) == search(ComparedMemories(), limit=5).list_pairs()
 
 
 class TestTexts:

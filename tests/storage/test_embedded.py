@@ -31,7 +31,7 @@ def items(texts: Sequence[str]) -> list[Passage]:
     return [
         passage
         for number, text in enumerate(texts)
-        for passage in passages.of_item(
+        for passage in passages.make_passages(
             text,
             collection=PRIVATE,
             item_id=f"mem_{number}",
@@ -47,7 +47,7 @@ async def said(store: Store, *texts: str) -> None:
 
 async def missing(store: Store, limit: int = 100) -> list[str]:
     """Return the texts that have no vector."""
-    found = await store.read(lambda c: embeddings.unembedded(c, MODEL, limit))
+    found = await store.read(lambda c: embeddings.list_unembedded(c, MODEL, limit))
     return sorted(text for _, text, _ in found)
 
 
@@ -68,16 +68,16 @@ class TestMissing:
 
         assert [] == await missing(store)
         assert 0 == await store.read(lambda c: embeddings.count_unembedded(c, MODEL))
-        assert 3 == await store.read(pending.pending)
+        assert 3 == await store.read(pending.count_pending)
 
     async def test_some(self, store: Store) -> None:
         """That some are missing is told without looking at all that waits."""
         texts = [f"t{n}" for n in range(2 * embeddings._PROBE)]
         await said(store, "a", "b")
-        few = await store.read(lambda c: embeddings.some_unembedded(c, MODEL))
+        few = await store.read(lambda c: embeddings.count_some(c, MODEL))
         await said(store, *texts)
-        many = await store.read(lambda c: embeddings.some_unembedded(c, MODEL))
-        everything = await store.read(lambda c: embeddings.some_unembedded(c, "other"))
+        many = await store.read(lambda c: embeddings.count_some(c, MODEL))
+        everything = await store.read(lambda c: embeddings.count_some(c, "other"))
 
         assert (3, True) == few
         assert (embeddings._PROBE, False) < many
@@ -107,10 +107,10 @@ class TestDamaged:
         sql = "UPDATE vectors SET vector = ? WHERE text_hash = ?"
         await store.write(lambda c: c.exec_driver_sql(sql, (blob, digest)).rowcount)
         given = await store.read(
-            lambda c: embeddings.stored_vectors(c, MODEL, [digest, text_hash("a")])
+            lambda c: embeddings.load_vectors(c, MODEL, [digest, text_hash("a")])
         )
-        changes = await store.read(lambda c: pending.changes(c, MODEL, 100))
-        await store.write(partial(pending.applied, told=changes))
+        changes = await store.read(lambda c: pending.list_changes(c, MODEL, 100))
+        await store.write(partial(pending.note_applied, told=changes))
 
         assert [text_hash("a")] == list(given)
         assert [("mem_1", (MODEL, digest))] == [
@@ -122,8 +122,8 @@ class TestDamaged:
         """Whoever finds a damaged vector has it dropped for its model, and its texts told again."""
         await said(store, "a", "b")
         await store.embed(**{each: [1, 0, 0] for each in ("a", "b", "a\nb")})
-        changes = await store.read(lambda c: pending.changes(c, MODEL, 100))
-        await store.write(partial(pending.applied, told=changes))
+        changes = await store.read(lambda c: pending.list_changes(c, MODEL, 100))
+        await store.write(partial(pending.note_applied, told=changes))
         await store.write(partial(embeddings.remake, model=MODEL, digests=[text_hash("a\nb")]))
         waiting = await store.rows("SELECT collection, item_id, op FROM index_ops")
 
@@ -136,8 +136,8 @@ class TestHeld:
         """What a collection of the index must hold, and what may be in it, is told for each."""
         await said(store, "a", "b")
         await store.embed(**{each: [1, 0, 0] for each in ("a", "b", "a\nb")})
-        changes = await store.read(lambda c: pending.changes(c, MODEL, 100))
-        await store.write(partial(pending.applied, told=changes))
+        changes = await store.read(lambda c: pending.list_changes(c, MODEL, 100))
+        await store.write(partial(pending.note_applied, told=changes))
         await said(store, "a", "changed")
         names = (PRIVATE, f"{PRIVATE}_paired")
         held = [await store.read(partial(pending.load_holding, collection=each)) for each in names]

@@ -32,7 +32,7 @@ FORM = ChosenModel("new/2+int8-00000000", "hashing", "new/2", 2)
 def says(connection: Connection, *texts: str) -> None:
     """Let items be found by these texts, each item by its own."""
     for text in texts:
-        found = passages.of_item(text, collection="cortex_insights", item_id=f"i-{text}")
+        found = passages.make_passages(text, collection="cortex_insights", item_id=f"i-{text}")
         put_passages(connection, found)
 
 
@@ -57,14 +57,14 @@ class TestFirst:
         """A home without a model has none, none is coming and none is kept."""
         found = tables.connection
 
-        assert (None, None) == (models.active(found), models.coming(found))
-        assert [] == models.retired(found)
+        assert (None, None) == (models.find_active(found), models.find_coming(found))
+        assert [] == models.list_retired(found)
 
     def test_written_once(self, tables: Tables) -> None:
         """The first model that is written down stays the one that answers."""
         assert OLD == models.settle(tables.connection, OLD, 1)
         assert OLD == models.settle(tables.connection, NEW, 2)
-        assert OLD == models.active(tables.connection)
+        assert OLD == models.find_active(tables.connection)
 
     def test_name(self, tables: Tables) -> None:
         """A model of an earlier ledger, whose folder is not known, gets its name when it is."""
@@ -82,13 +82,13 @@ class TestBegin:
         with pytest.raises(Refused, match="the migration to new/2 runs"):
             models.begin(home, ChosenModel("third/2", "hashing", "third/2", 2), 3)
 
-        assert NEW == models.coming(home)
+        assert NEW == models.find_coming(home)
 
     def test_again(self, home: Connection) -> None:
         """The same migration again is the one that is under way."""
         models.begin(home, NEW, 3)
 
-        assert NEW == models.coming(home)
+        assert NEW == models.find_coming(home)
 
     def test_active(self, home: Connection) -> None:
         """A migration to the model that answers is refused."""
@@ -98,13 +98,13 @@ class TestBegin:
     def test_in_another_form(self, home: Connection) -> None:
         """A compiled form comes in the place of its float model, unless it answers already."""
         models.retarget(home, FORM, 3, instead_of=NEW.model_id)
-        before = models.coming(home)
+        before = models.find_coming(home)
         models.retarget(home, OLD, 4, instead_of=FORM.model_id)
 
         assert before is not None
         assert "new/2+int8-00000000" == before.model_id
-        assert None is models.coming(home)
-        assert OLD == models.active(home)
+        assert None is models.find_coming(home)
+        assert OLD == models.find_active(home)
 
     def test_called_off_meanwhile(self, home: Connection) -> None:
         """A migration that was called off while its model was compiled does not come back."""
@@ -112,24 +112,24 @@ class TestBegin:
         with pytest.raises(NotFound, match="was called off"):
             models.retarget(home, FORM, 4, instead_of=NEW.model_id)
 
-        assert None is models.coming(home)
+        assert None is models.find_coming(home)
 
     def test_vectors_of_an_earlier_time(self, home: Connection) -> None:
         """A float model that was embedded with before is retired again, not lost sight of."""
         embeds(home, NEW, "a")
         models.retarget(home, FORM, 3, instead_of=NEW.model_id)
 
-        assert [Retired(NEW.model_id, 3)] == models.retired(home)
+        assert [Retired(NEW.model_id, 3)] == models.list_retired(home)
 
 
 class TestProgress:
     def test_distinct(self, home: Connection) -> None:
         """Texts are counted once, however many passages have them."""
-        found = passages.of_item("a", collection="cortex_private", item_id="m")
+        found = passages.make_passages("a", collection="cortex_private", item_id="m")
         put_passages(home, found)
         embeds(home, NEW, "b", "nobody says this")
 
-        assert Progress(total=2, done=1) == embeddings.progress(home, NEW.model_id)
+        assert Progress(total=2, done=1) == embeddings.count_progress(home, NEW.model_id)
 
     def test_next(self, home: Connection) -> None:
         """What has no vector comes in the order of its passages, past where one was."""
@@ -150,11 +150,11 @@ class TestProgress:
     def test_inactive(self, home: Connection) -> None:
         """What a memory says counts once, and still does when it is found by no passage."""
         memory_records.save(home, [memory("said", id="a")])
-        before = embeddings.progress(home, NEW.model_id)
+        before = embeddings.count_progress(home, NEW.model_id)
         memory_states.archive(home, [mem("a")], 5)
         left = embeddings.list_without(home, NEW.model_id, of="memories", after=0, limit=10)
 
-        assert Progress(total=3, done=0) == before == embeddings.progress(home, NEW.model_id)
+        assert Progress(total=3, done=0) == before == embeddings.count_progress(home, NEW.model_id)
         assert [("said", text_hash("said"))] == [(each.text, each.digest) for each in left]
         assert [] == embeddings.list_without(
             home, NEW.model_id, of="memories", after=left[0].row, limit=10
@@ -168,12 +168,12 @@ class TestSwitch:
         before = pending.rebuild(home, OLD.model_id)
         embeds(home, NEW, "a", "b")
         missing = models.switch(home, NEW.model_id, but=(), at=5)
-        state = pending.state(home)
+        state = pending.load_state(home)
 
         assert 0 == missing
-        assert NEW == models.active(home)
-        assert None is models.coming(home)
-        assert [Retired("old/3", 5)] == models.retired(home)
+        assert NEW == models.find_active(home)
+        assert None is models.find_coming(home)
+        assert [Retired("old/3", 5)] == models.list_retired(home)
         assert state is not None
         assert (before.generation + 1, "new/2") == (state.generation, state.model)
 
@@ -182,7 +182,7 @@ class TestSwitch:
         embeds(home, NEW, "a")
 
         assert 1 == models.switch(home, NEW.model_id, but=(), at=5)
-        assert (OLD, NEW) == (models.active(home), models.coming(home))
+        assert (OLD, NEW) == (models.find_active(home), models.find_coming(home))
 
     def test_but(self, home: Connection) -> None:
         """A text that cannot be embedded holds up nothing; another one does."""
@@ -201,7 +201,7 @@ class TestSwitch:
         with pytest.raises(NotFound, match="no migration to it runs"):
             models.switch(home, NEW.model_id, but=(), at=5)
         assert None is models.cancel(home, 5)
-        assert [Retired("new/2", 4)] == models.retired(home)
+        assert [Retired("new/2", 4)] == models.list_retired(home)
 
     def test_back(self, home: Connection) -> None:
         """Going back needs no vector made again, as long as they were not forgotten."""
@@ -209,9 +209,9 @@ class TestSwitch:
         models.switch(home, NEW.model_id, but=(), at=5)
         models.begin(home, OLD, 6)
 
-        assert Progress(2, 2) == embeddings.progress(home, OLD.model_id)
+        assert Progress(2, 2) == embeddings.count_progress(home, OLD.model_id)
         assert 0 == models.switch(home, OLD.model_id, but=(), at=7)
-        assert OLD == models.active(home)
+        assert OLD == models.find_active(home)
 
 
 class TestForget:
@@ -221,8 +221,8 @@ class TestForget:
         models.switch(home, NEW.model_id, but=(), at=5)
 
         assert [1, 1, 0] == [models.forget(home, OLD.model_id, 1) for _ in range(3)]
-        assert [] == models.retired(home)
-        assert Progress(2, 2) == embeddings.progress(home, NEW.model_id)
+        assert [] == models.list_retired(home)
+        assert Progress(2, 2) == embeddings.count_progress(home, NEW.model_id)
 
     @pytest.mark.parametrize("model", [OLD, NEW])
     def test_in_use(self, home: Connection, model: ChosenModel) -> None:
@@ -237,19 +237,19 @@ class TestBeforeTheTree:
         async with opened(tmp_path) as store:
             await store.write(lambda c: models.settle(c, OLD, 1))
             path = store.home.ledger
-            running = models.chosen(path)
+            running = models.read_chosen(path)
 
-        assert [OLD, OLD] == [running, models.chosen(path)]
+        assert [OLD, OLD] == [running, models.read_chosen(path)]
 
     async def test_none_yet(self, tmp_path: Path) -> None:
         """There is none without a ledger, in an empty one, and in one that cannot be read."""
         path = tmp_path / "cortex.db"
-        absent = models.chosen(path)
+        absent = models.read_chosen(path)
         path.write_bytes(b"")
-        empty = models.chosen(path)
+        empty = models.read_chosen(path)
         path.write_bytes(b"no ledger at all" * 1_000)
 
-        assert [None] * 3 == [absent, empty, models.chosen(path)]
+        assert [None] * 3 == [absent, empty, models.read_chosen(path)]
         assert ["cortex.db"] == [each.name for each in tmp_path.iterdir()]
 
     async def test_earlier_version(self, tmp_path: Path) -> None:
@@ -259,4 +259,4 @@ class TestBeforeTheTree:
             made.execute("INSERT INTO embedding_models VALUES ('old/3', 3, 'active')")
             made.commit()
 
-        assert None is models.chosen(tmp_path / "cortex.db")
+        assert None is models.read_chosen(tmp_path / "cortex.db")

@@ -21,7 +21,7 @@ DIED = LifeEnding(LifeEndKind.DIED, "killed")
 
 def took(record: LifeRecord, *endings: tuple[float, LifeEnding]) -> list[bool]:
     """Return for each ending whether its generation is to be given up."""
-    return [record.take(ending, at) for at, ending in endings]
+    return [record.note_ending(ending, at) for at, ending in endings]
 
 
 class TestDeaths:
@@ -41,7 +41,9 @@ class TestDeaths:
 
     def test_in_its_files(self) -> None:
         """A child that dies of itself over its files is not sent there again."""
-        assert LifeRecord().take(LifeEnding(LifeEndKind.DIED, "SIGSEGV", in_its_files=True), 0)
+        assert LifeRecord().note_ending(
+            LifeEnding(LifeEndKind.DIED, "SIGSEGV", in_its_files=True), 0
+        )
 
 
 class TestPauses:
@@ -49,19 +51,19 @@ class TestPauses:
         """Pauses grow with the bad endings of the last ten minutes, and no further."""
         record, found = LifeRecord(), []
         for at in range(20):
-            record.take(DIED, at)
-            found.append(record.pause(at))
+            record.note_ending(DIED, at)
+            found.append(record.choose_pause(at))
 
         assert [*PAUSES, *[PAUSES[-1]] * 14] == found
-        assert record.pause(MEMORY + 100) == 0
+        assert record.choose_pause(MEMORY + 100) == 0
 
     def test_away(self) -> None:
         """What is merely away is tried at least every half minute, and costs no generation."""
         record, away = LifeRecord(), LifeEnding(LifeEndKind.AWAY, "no server")
         found = []
         for at in range(100):
-            assert not record.take(away, at * 1_000)
-            found.append(record.pause(at * 1_000))
+            assert not record.note_ending(away, at * 1_000)
+            found.append(record.choose_pause(at * 1_000))
 
         assert [*AWAY_PAUSES, *[AWAY_PAUSES[-1]] * 95] == found
 
@@ -73,10 +75,10 @@ class TestPauses:
         )
 
         assert [True, True] == took(record, (0, unsound), (60, unsound))
-        assert REST == record.pause(60)
-        record.good(proven=True)
-        assert record.take(unsound, 4_000)
-        assert PAUSES[0] == record.pause(4_000)
+        assert REST == record.choose_pause(60)
+        record.note_good(proven=True)
+        assert record.note_ending(unsound, 4_000)
+        assert PAUSES[0] == record.choose_pause(4_000)
 
     def test_empty_proves_nothing(self) -> None:
         """A new generation that is good because it is empty does not make up for a bad one."""
@@ -84,12 +86,12 @@ class TestPauses:
             LifeRecord(),
             LifeEnding(LifeEndKind.UNSOUND, "3 of 256 do not find themselves"),
         )
-        record.take(unsound, 0)
-        record.good(proven=False)
-        record.take(LifeEnding(LifeEndKind.DIED, "killed"), 100)
-        record.take(unsound, 4_000)
+        record.note_ending(unsound, 0)
+        record.note_good(proven=False)
+        record.note_ending(LifeEnding(LifeEndKind.DIED, "killed"), 100)
+        record.note_ending(unsound, 4_000)
 
-        assert REST == record.pause(4_000)
+        assert REST == record.choose_pause(4_000)
 
 
 class TestCodes:

@@ -103,7 +103,7 @@ class TestProjects:
         assert projects.let_resolve(connection, ATLAS.id, on=True)
         assert projects.remove(connection, HARBOR.id)
 
-        assert [ATLAS.id] == [each.id for each in projects.followed(connection)]
+        assert [ATLAS.id] == [each.id for each in projects.list_followed(connection)]
         assert [ATLAS.id] == [each.id for each in projects.list_resolving(connection)]
         assert [ATLAS.name, HARBOR.name] == [each.name for each in projects.list_ever(connection)]
         assert [(ATLAS.id, ATLAS.name, "git:one")] == projects.list_called(connection)
@@ -122,7 +122,7 @@ class TestProjects:
         assert state == projects.load_file(connection, state.path)
         assert [state.path] == list(projects.load_files_in(connection, ATLAS.root))[:1]
         assert {ATLAS.id: 2} == projects.count_files(connection)
-        assert ["gone"] == [each.error for each in projects.broken(connection)]
+        assert ["gone"] == [each.error for each in projects.list_broken(connection)]
         projects.forget(connection, state.path)
         assert projects.load_file(connection, state.path) is None
 
@@ -131,9 +131,13 @@ class TestProjects:
         projects.add(connection, ATLAS)
         for at in range(3):
             counts = {projects.LEFT_OUT: at}
-            run = projects.PipelineRun.at("accumulator", EPOCH + at, path="/a", counts=counts)
+            run = projects.PipelineRun.from_moment(
+                "accumulator", EPOCH + at, path="/a", counts=counts
+            )
             projects.record(connection, run)
-        projects.record(connection, projects.PipelineRun.at("reconciler", NOW, state="failed"))
+        projects.record(
+            connection, projects.PipelineRun.from_moment("reconciler", NOW, state="failed")
+        )
 
         assert run == projects.list_latest(connection, "accumulator", 1)[0]
         page = projects.list_runs(connection, limit=2)
@@ -179,7 +183,7 @@ class TestMemories:
         spoken = memory_records.load_spoken(connection, [one.id, two.id])
         assert [one.id, two.id] == sorted(name for name, *_ in spoken)
         assert [two.id] == memory_records.list_following(connection, [one.id])
-        found = hits.tagged(connection, ["x"], limit=3, exclude=[one.id], now=NOW)
+        found = hits.list_tagged(connection, ["x"], limit=3, exclude=[one.id], now=NOW)
         assert [(two.id, ("x",))] == [(each.hit.id, each.matched) for each in found]
         realm = memory_lists.count_health(connection, before=0, now=NOW, earning=Earning())
         assert 2 == realm[Realm.PRIVATE].total
@@ -188,7 +192,9 @@ class TestMemories:
         """Memories are merged, taken apart, superseded, archived, restored and forgotten."""
         one, two, whole = said("one", "two", "one and two")
         memory_records.save(connection, [one, two])
-        parts = memory_states.form(connection, whole, [one.id, two.id], at=NOW, by=Decider.RULES)
+        parts = memory_states.write_whole(
+            connection, whole, [one.id, two.id], at=NOW, by=Decider.RULES
+        )
         assert {one.id: whole.id} == memory_history.find_wholes(connection, [one.id])
         assert [whole.id] == [each.id for each in memory_history.load_tree(connection, whole.id)][
             :1
@@ -212,15 +218,15 @@ class TestMemories:
         memory_history.deepen(connection, {one.id: Layer.CORTEX}, at=NOW, by="owner")
         memory_history.pin(connection, [one.id], pins=True, at=NOW, by="owner")
 
-        pages = [memory_history.listed(connection, limit=1, skip=skip) for skip in range(3)]
+        pages = [memory_history.list_changes(connection, limit=1, skip=skip) for skip in range(3)]
         kinds = [([each.kind for each in found], total) for found, total in pages]
         assert [([ChangeKind.PIN], 2), ([ChangeKind.PROMOTE], 2), ([], 2)] == kinds
         number = pages[0][0][0].id
         memory_undo.undo(connection, number, by="owner", at=NOW + 1)
-        assert memory_history.one(connection, number).undone_at == NOW + 1
+        assert memory_history.load_change(connection, number).undone_at == NOW + 1
         assert memory_history.is_known(connection, one.id, reader="A")
         memory_history.clear_changes(connection, {one.id})
-        assert {} == memory_history.one(connection, number).before
+        assert {} == memory_history.load_change(connection, number).before
 
     def test_attention(self, connection: Connection) -> None:
         """Readings are written, and what waits for its age is found when it is old enough."""
@@ -236,8 +242,8 @@ class TestMemories:
         """What says the same in one place is found by its text; conflicts stand until both hold."""
         one, two = (replace(each, type=MemoryType.FACT) for each in said("one", "two"))
         memory_records.save(connection, [one, two])
-        here = similar_memories.MergeScope.of(one)
-        assert one.id == similar_memories.says(connection, here, memory_records.digest("one"))
+        here = similar_memories.MergeScope.from_memory(one)
+        assert one.id == similar_memories.find_text(connection, here, memory_records.digest("one"))
         assert memory_merge.find_known(connection, one, merged=True) == one
         left, right = sorted([one.id, two.id])
         how = {"by": Decider.RULES, "reason": "they differ", "at": NOW}
@@ -246,10 +252,12 @@ class TestMemories:
 
         found, total = similar_memories.list_conflicts(connection, reader="A", limit=1)
         assert ([left], 1) == ([each.left for each in found], total)
-        assert {left: [(right, "they differ")]} == similar_memories.standing(connection, [left])
+        assert {left: [(right, "they differ")]} == similar_memories.load_conflicts(
+            connection, [left]
+        )
         assert similar_memories.keep_both(connection, left, right, NOW)
         assert similar_memories.is_kept(connection, left, right)
-        memory_states.keep(connection, [left, right], at=NOW)
+        memory_states.keep_apart(connection, [left, right], at=NOW)
         assert {left: {right}} == memory_states.list_apart(connection, [left])
 
     def test_posts(self, connection: Connection) -> None:
@@ -278,10 +286,10 @@ class TestMemories:
         one, two = (each.id for each in both)
 
         assert [{one, two}, set()] == [
-            realms.readers_part(connection, [one, two], each) for each in ("B", "C")
+            realms.filter_readable(connection, [one, two], each) for each in ("B", "C")
         ]
         assert [two] == memory_records.list_following(connection, [one])
-        seen = scope.scope(Where(reader="B"))
+        seen = scope.make_scope(Where(reader="B"))
         assert 2 == scope.count(connection, seen)
         assert sum(len(connection.execute(each).all()) for each in seen.memories) == 2
 
@@ -300,7 +308,7 @@ class TestMemories:
 class TestAgents:
     def test_agents(self, connection: Connection) -> None:
         """Agents become known once, are described, named and listed page by page."""
-        agent_records.know(connection, ["A", "B", "A"], at=EPOCH)
+        agent_records.add_agents(connection, ["A", "B", "A"], at=EPOCH)
         described = replace(
             describe_unknown("B", at=NOW), display_name="Bee", specialization="honey"
         )
@@ -329,7 +337,7 @@ class TestAgents:
         assert [ids[1]] == [
             each.id for each in agent_records.list_crumbs(connection, left, limit=9)
         ]
-        assert {"MEDIUM": 3} == agent_records.tally(connection, wanted)["by_priority"]
+        assert {"MEDIUM": 3} == agent_records.count_crumbs(connection, wanted)["by_priority"]
         assert crumb == agent_records.find_same(connection, crumb)
 
 
@@ -348,12 +356,12 @@ class TestDocuments:
         assert [(["/a"], 2), (["/b"], 2), ([], 2)] == [
             ([each["source"] for each in found], total) for found, total in pages
         ]
-        assert 3 == documents.topics(connection)[0]["pieces"]
+        assert 3 == documents.list_topics(connection)[0]["pieces"]
         assert ["/a"] == documents.withdraw(connection, ["/a"], at=NOW)
         assert ["/b"] == documents.list_of_topic(connection, "topic")
         assert ["/a"] == documents.withdraw(connection, ["/a"], at=None)
         assert {"documents": 2, "pieces": 3} == {
-            name: documents.stats(connection)[name] for name in ("documents", "pieces")
+            name: documents.count_totals(connection)[name] for name in ("documents", "pieces")
         }
 
 
@@ -397,12 +405,12 @@ class TestEvents:
         assert isinstance(other, Delivery)
         assert "/b" == other.key
 
-        assert {"/a"} == events.waiting_keys(connection, consumer, ["/a", "/c"])
+        assert {"/a"} == events.list_waiting_keys(connection, consumer, ["/a", "/c"])
         events._fail(connection, first, Failure("why", 0.0, final=True), NOW)
-        assert (2, 1) == (events.dead(connection), events.waiting(connection))
+        assert (2, 1) == (events.count_dead(connection), events.count_waiting(connection))
         assert 2 == len(events.replay(connection, None))
         events._settle(connection, other, Outcome(None, ()))
-        assert 2 == events.waiting(connection)
+        assert 2 == events.count_waiting(connection)
 
 
 class TestVectors:
@@ -415,15 +423,15 @@ class TestVectors:
         for row in (unit(1, 0, 0), unit(0, 1, 0)):
             embeddings.keep_vectors(connection, MODEL, {text_hash("Use tabs."): row})
 
-        found = embeddings.stored_vectors(connection, MODEL, [text_hash("Use tabs.")])
+        found = embeddings.load_vectors(connection, MODEL, [text_hash("Use tabs.")])
         assert np.allclose(unit(1, 0, 0), found[text_hash("Use tabs.")])
-        assert (1, True) == embeddings.some_unembedded(connection, MODEL)
-        assert embeddings.Progress(2, 1) == embeddings.progress(connection, MODEL)
-        told = pending.changes(connection, MODEL, 10)
+        assert (1, True) == embeddings.count_some(connection, MODEL)
+        assert embeddings.Progress(2, 1) == embeddings.count_progress(connection, MODEL)
+        told = pending.list_changes(connection, MODEL, 10)
         assert [one] == [each.item_id for each in told]
         pending.rebuild(connection, MODEL)
-        pending.applied(connection, pending.changes(connection, MODEL, 1))
-        assert 1 == pending.pending(connection)
+        pending.note_applied(connection, pending.list_changes(connection, MODEL, 1))
+        assert 1 == pending.count_pending(connection)
         assert {one, two} == set(
             pending.load_holding(connection, insight_records.COLLECTION).order
         ) | set(pending.load_holding(connection, insight_records.COLLECTION).unsure)
@@ -435,10 +443,10 @@ class TestVectors:
         old, new = (models.ChosenModel(each, "fixed", each, 3) for each in ("old", "new"))
         models.settle(connection, old, EPOCH)
         models.begin(connection, new, NOW)
-        assert new == models.coming(connection)
+        assert new == models.find_coming(connection)
         assert 0 == models.switch(connection, "new", but=(), at=NOW)
 
-        assert new == models.active(connection)
-        assert ["old"] == [each.model_id for each in models.retired(connection)]
+        assert new == models.find_active(connection)
+        assert ["old"] == [each.model_id for each in models.list_retired(connection)]
         assert 0 == models.forget(connection, "old", 5)
         assert models.find(connection, "old") is None

@@ -57,7 +57,7 @@ class TestInsights:
         found = insights.load_live(connection, [one, two])
         assert (2, ("atlas", "harbor")) == (found[one].observation_count, found[one].projects)
         pages = [
-            insight_lists.listed(connection, insight_lists.InsightFilter(limit=1, skip=skip))
+            insight_lists.list_insights(connection, insight_lists.InsightFilter(limit=1, skip=skip))
             for skip in range(3)
         ]
         assert [1, 1, 0] == list(map(len, pages))
@@ -114,7 +114,7 @@ class TestInsights:
         assert {"indent": {one}, "test": {two}} == insight_evidence.load_sharing(
             connection, ["indent", "test"]
         )
-        assert {one, two} == insight_evidence.everybody(connection)
+        assert {one, two} == insight_evidence.load_slotted(connection)
         assert [(one, two)] == insight_evidence.list_agreements(connection)
 
     def test_alerts(self, connection: Connection) -> None:
@@ -139,7 +139,7 @@ class TestJudgements:
     def test_contradictions(self, connection: Connection) -> None:
         """A contradiction is written, found, decided by a person and listed."""
         one, two = sorted(learn(connection, "/a.md", "Use tabs.", "Use spaces."))
-        name = contradictions.id_of(one, two)
+        name = contradictions.make_id(one, two)
         found = contradictions.Contradiction(
             name, one, two, Conflict.DIRECT, 0.9, "reconciler", "rules", "they differ", EPOCH
         )
@@ -147,11 +147,16 @@ class TestJudgements:
         contradictions.replace(connection, [replace(found, reason="they do")], [])
         insight_records.settle(connection, [one])
 
-        assert "they do" == getattr(contradictions.one(connection, name), "reason", None)
+        assert "they do" == getattr(
+            contradictions.load_contradiction(connection, name), "reason", None
+        )
         assert ["contradicted"] * 2 == [
             each.status for each in insights.load_live(connection, [one, two]).values()
         ]
-        assert (1, 1) == (contradictions.count(connection), len(contradictions.listed(connection)))
+        assert (1, 1) == (
+            contradictions.count(connection),
+            len(contradictions.list_contradictions(connection)),
+        )
         assert {name: 0} == contradictions.measure_distances(connection, [found])
         contradictions.decide(connection, name, status="resolved", at=NOW, kept_id=one)
         assert {one} == contradictions.load_kept(connection)
@@ -167,7 +172,7 @@ class TestJudgements:
             made = Cluster(members, members[0], unit(1, 0, 0), 0.9)
             contradictions.replace_clusters(connection, ids, [made], model=MODEL, at=EPOCH)
 
-        assert set(ids[:2]) == contradictions.everybody(connection)
+        assert set(ids[:2]) == contradictions.load_clustered(connection)
         assert set(ids[:2]) == contradictions.load_together(connection, ids[:1])
         contradictions.write_mark(connection, contradictions.Mark(b"by", 7))
         assert contradictions.Mark(b"by", 7) == contradictions.load_mark(connection)
@@ -181,11 +186,11 @@ class TestJudgements:
         assert {"is": 1} == verdicts.load_answers(connection, [kept.key])[kept.key]
         assert 1 == verdicts.prune(connection, 1, 10)
 
-        name = verdicts.proposal_id(ProposalKind.DUPLICATE, (one, two))
+        name = verdicts.make_id(ProposalKind.DUPLICATE, (one, two))
         made = verdicts.Proposed(name, one, two, ProposalKind.DUPLICATE, 0.5, "near", 0.9, EPOCH)
         verdicts.propose(connection, [made], visited=[one])
         assert [made] == verdicts.list_proposals(connection, ATLAS.id)
-        assert made == verdicts.proposal(connection, name[:12])
+        assert made == verdicts.find_proposal(connection, name[:12])
         verdicts.say(connection, (one, two), relation=Relation.SAME, said="same", at=NOW)
         assert {(one, two): Relation.SAME} == {
             pair: word.relation for pair, word in verdicts.load_of_people(connection).items()
@@ -195,7 +200,7 @@ class TestJudgements:
     def test_agents_verdicts(self, connection: Connection) -> None:
         """What an agent was given and said is found by the pair's id, and stays when taken back."""
         two = make_pair(*learn(connection, "/a.md", "Use tabs.", "Use spaces."))
-        name = verdicts.proposal_id(ProposalKind.DUPLICATE, two)
+        name = verdicts.make_id(ProposalKind.DUPLICATE, two)
         handout = verdicts.Handout(name, "VAJRA", verdicts.PairKind.DUPLICATE, *two, NOW)
         for _ in range(2):
             verdicts.hand_out(connection, [handout], since=EPOCH)
@@ -233,7 +238,7 @@ class TestJudgements:
         assert not reviews.begin(connection, SourceKind.PATH, "/a.md", at=NOW)
         assert reviews.find_bar(connection, ATLAS.id, "/a.md") is not None
         assert reviews.end(connection, SourceKind.PATH, "/a.md", at=NOW)
-        assert [] == reviews.standing(connection)
+        assert [] == reviews.list_revocations(connection)
 
 
 class TestPrinciples:
@@ -249,15 +254,15 @@ class TestPrinciples:
         styled = principle_lists.PrincipleFilter(domain="style", project_id=ATLAS.id)
         assert 1 == principle_lists.count(connection, styled)
         assert {first: ["atlas"]} == principle_lists.load_projects(connection, [first])
-        assert [first, second] == [each.id for each in principles.given(connection, MODEL)[0]]
+        assert [first, second] == [each.id for each in principles.load_given(connection, MODEL)[0]]
         assert {second} == principles.filter_given(connection, [second])
-        assert {first, second} == principles.coming_of(connection, [one])
+        assert {first, second} == principles.find_coming_of(connection, [one])
         assert 64 == len(principles.hash_given(connection, MODEL))
         assert [ATLAS.name] == [
             each.project for each in principles.load_places(connection, [first])[first]
         ]
         principles.forget(connection, [second])
-        assert [first] == list(principles.by_ids(connection, [first, second]))
+        assert [first] == list(principles.load_principles(connection, [first, second]))
 
     def test_links(self, connection: Connection) -> None:
         """Links are drawn once, seen from either end and cut with an end of theirs."""
@@ -271,7 +276,7 @@ class TestPrinciples:
 
         assert [0.8] == [each.strength for each in principles.load_links(connection, [two])[two]]
         assert [(one, two)] == principles.load_opposed(connection)
-        assert b"d" * 32 == principle_lists.shelf(connection, MODEL).nodes[one].linked
+        assert b"d" * 32 == principle_lists.load_shelf(connection, MODEL).nodes[one].linked
         assert {one, two} == principles.find_without_source(connection)
         principles.cut(connection, [two])
         assert {} == principles.load_links(connection, [one, two])
@@ -280,9 +285,9 @@ class TestPrinciples:
         """What is counted about principles is the same, and what has faded is written."""
         (one,) = learn(connection, "/a.md", "Use tabs.")
         name = distilled(connection, principle("Use tabs."), one)
-        assert 1 == principle_decay.evidence(connection, [name])[name].observed
+        assert 1 == principle_decay.load_evidence(connection, [name])[name].observed
         late = EPOCH + 1_000 * DAY
-        principle_decay.write(connection, principle_decay.faded(connection, late))
+        principle_decay.write(connection, principle_decay.find_faded(connection, late))
 
         assert [] == principle_decay.settle(connection, [name], late)
 
@@ -302,7 +307,7 @@ class TestPrinciples:
         assert made == resolutions.find(connection, "/a.md", "claude")
         assert given == resolutions.load_bullets(connection, "/a.md", "claude")
         assert [("/a.md", "claude", given[1])] == resolutions.list_standing(connection, ["pri_2"])
-        assert {"/a.md"} == resolutions.paths(connection)
+        assert {"/a.md"} == resolutions.list_paths(connection)
         assert [] == resolutions.list_troubled(connection)
 
     def test_keys(self, connection: Connection) -> None:

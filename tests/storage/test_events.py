@@ -42,7 +42,7 @@ class Desk:
 
     async def take(self, *in_hand: Delivery, consumer: str = "accumulator") -> Delivery:
         """Return what is next."""
-        found = await self.journal.next(consumer, in_hand)
+        found = await self.journal.find_next(consumer, in_hand)
         assert isinstance(found, Delivery)
         return found
 

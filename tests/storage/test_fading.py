@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.clock import DAY, ulid
+from cortex_actors.clock import DAY, make_ulid
 from cortex_actors.domain.event import Custom, Event
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.principle import Derivation, Link, LinkType
@@ -60,8 +60,8 @@ async def decay(store: Store, now: int) -> None:
     """Let a run of decay happen, as the schedule does."""
 
     def work(connection: Connection) -> None:
-        today = principle_decay.today(connection, now)
-        principle_decay.write(connection, principle_decay.faded(connection, today))
+        today = principle_decay.get_today(connection, now)
+        principle_decay.write(connection, principle_decay.find_faded(connection, today))
 
     await store.write(work)
 
@@ -69,7 +69,7 @@ async def decay(store: Store, now: int) -> None:
 async def said(store: Store, at: int, count: int = BELIEVED) -> None:
     """Let so many events be said at a time; after `BELIEVED` of them it is believed."""
     events: list[Event[Payload]] = [
-        Event(f"evt_{ulid(at)}", "custom:tick", Custom({}), at, "test") for _ in range(count)
+        Event(f"evt_{make_ulid(at)}", "custom:tick", Custom({}), at, "test") for _ in range(count)
     ]
     await store.write(lambda c: len(store_events(c, events)))
 
@@ -89,20 +89,22 @@ class TestRank:
     async def test_parts(self, known: Store) -> None:
         """What is counted about a principle makes its rank, part by part."""
         counted = await known.read(
-            lambda c: principle_decay.evidence(c, [named(TEXTS[0]), "pri_0"])
+            lambda c: principle_decay.load_evidence(c, [named(TEXTS[0]), "pri_0"])
         )
         one = counted[named(TEXTS[0])]
         ((rank,),) = await known.rows("SELECT DISTINCT rank FROM principles")
 
         assert (1, EPOCH, 0) == (one.observed, one.seen_at, one.links)
         assert rank == one.rank(EPOCH, DecayScales())
-        assert pytest.approx(rank) == sum(each.points for each in one.parts(EPOCH, DecayScales()))
+        assert pytest.approx(rank) == sum(
+            each.points for each in one.list_parts(EPOCH, DecayScales())
+        )
         assert [named(TEXTS[0])] == list(counted)
 
     async def test_within_a_day(self, known: Store) -> None:
         """No rank moves within a day, and each does once the next one has begun."""
-        late = await known.read(lambda c: principle_decay.faded(c, EPOCH + DAY - 1))
-        after = await known.read(lambda c: principle_decay.faded(c, EPOCH + DAY))
+        late = await known.read(lambda c: principle_decay.find_faded(c, EPOCH + DAY - 1))
+        after = await known.read(lambda c: principle_decay.find_faded(c, EPOCH + DAY))
 
         assert (0, len(TEXTS)) == (len(late), len(after))
 
@@ -114,7 +116,7 @@ class TestRank:
             Link(ends[2], ends[3], LinkType.CONTRADICTS, 0.6, Decider.RULES, "x"),
         ]
         await known.write(lambda c: principles.replace_links(c, (), made, at=EPOCH))
-        counted = await known.read(lambda c: principle_decay.evidence(c, ends))
+        counted = await known.read(lambda c: principle_decay.load_evidence(c, ends))
         moved = await known.write(lambda c: principle_decay.settle(c, ends, EPOCH))
 
         assert [1, 1, 0, 0] == [counted[each].links for each in ends]
@@ -127,11 +129,11 @@ class TestRank:
         )
         one = [named(TEXTS[0])]
         (found,) = await known.write(
-            lambda c: principle_decay.settle(c, one, EPOCH, DecayScales.of(chosen))
+            lambda c: principle_decay.settle(c, one, EPOCH, DecayScales.from_settings(chosen))
         )
 
         assert 0.7 == found.rank
-        assert RankWeights(0.35, 0, 0, 0, 0) == DecayScales.of(chosen).weights
+        assert RankWeights(0.35, 0, 0, 0, 0) == DecayScales.from_settings(chosen).weights
 
 
 class TestPruning:
@@ -208,7 +210,7 @@ class TestJumps:
             await decay(known, wrong + chance.randrange(DAY // 24))
         await said(known, right)
         await decay(known, right)
-        expected = await known.read(lambda c: principle_decay.evidence(c, [named(TEXTS[0])]))
+        expected = await known.read(lambda c: principle_decay.load_evidence(c, [named(TEXTS[0])]))
         (whole,) = expected.values()
 
         assert {"active": 12} == await statuses(known), f"seed {seed}"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from tests.storage.things import Tables
 
-ATLAS = Project.at("/atlas", 1)
+ATLAS = Project.from_root("/atlas", 1)
 PATH = "/atlas/CLAUDE.md"
 
 

@@ -90,7 +90,7 @@ class TestRows:
         tables.write(lambda c: memory_history.note(c, told))
         forget(tables, B)
 
-        forgot, pinned = tables.read(memory_history.listed)[0]
+        forgot, pinned = tables.read(memory_history.list_changes)[0]
         assert (ChangeKind.FORGET, B, "owner") == (forgot.kind, forgot.memory_id, forgot.by)
         assert pinned.reason is None
         assert B not in tables.read(active_ids)
@@ -140,7 +140,9 @@ class TestWhat:
         """A whole goes with all it was made of; a part alone does not go."""
         saved(tables)
         whole = memory("both", 9, id="w")
-        tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.LLM))
+        tables.write(
+            lambda c: memory_states.write_whole(c, whole, [A, B], at=EPOCH + 9, by=Decider.LLM)
+        )
         with pytest.raises(Refused, match=f"it is part of {W}"):
             forget(tables, B)
 
@@ -152,7 +154,9 @@ class TestWhat:
         """What was made of it once says it, too: it goes along, unless it came back."""
         saved(tables)
         whole = memory(f"first, and {SECRET}", 9, id="w")
-        tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES))
+        tables.write(
+            lambda c: memory_states.write_whole(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES)
+        )
         merge = MemoryChange(ChangeKind.MERGE, W, by="A", at=EPOCH + 9, others=(A, B))
         tables.write(lambda c: memory_history.note(c, merge))
         tables.write(lambda c: memory_undo.split(c, W, by="owner", at=EPOCH + 10))
@@ -168,7 +172,9 @@ class TestWhat:
         """What was made of it once and was given other parts since does not take these along."""
         saved(tables)
         whole = memory(f"first, and {SECRET}", 9, id="w")
-        tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES))
+        tables.write(
+            lambda c: memory_states.write_whole(c, whole, [A, B], at=EPOCH + 9, by=Decider.RULES)
+        )
         merge = MemoryChange(ChangeKind.MERGE, W, by="A", at=EPOCH + 9, others=(A, B))
         tables.write(lambda c: memory_history.note(c, merge))
         tables.write(lambda c: memory_undo.split(c, W, by="owner", at=EPOCH + 10))
@@ -206,7 +212,7 @@ class TestWhat:
         tables.write(lambda c: memory_records.save(c, [memory("probe", id="p", agent_id=PROBE)]))
         forget(tables, mem("p"))
 
-        assert [] == tables.read(memory_history.listed)[0]
+        assert [] == tables.read(memory_history.list_changes)[0]
         assert [] == tables.rows("SELECT * FROM meta")
 
 
@@ -217,7 +223,7 @@ class TestConflicts:
         note = {"by": Decider.RULES, "reason": "they say the opposite", "at": EPOCH}
         tables.write(lambda c: similar_memories.note_conflict(c, B, A, **note))  # type: ignore[arg-type]
         assert {A: [(B, "they say the opposite")]} == tables.read(
-            lambda c: similar_memories.standing(c, [A])
+            lambda c: similar_memories.load_conflicts(c, [A])
         )
         tables.write(lambda c: memory_states.archive(c, [B], EPOCH + 5))
         assert ([], 0) == tables.read(similar_memories.list_conflicts)
@@ -226,14 +232,14 @@ class TestConflicts:
         assert [(A, B)] == [(each.left, each.right) for each in found]
 
         assert tables.write(lambda c: similar_memories.keep_both(c, A, B, EPOCH + 7))
-        assert {} == tables.read(lambda c: similar_memories.standing(c, [A, B]))
+        assert {} == tables.read(lambda c: similar_memories.load_conflicts(c, [A, B]))
         known = tables.write(lambda c: similar_memories.note_conflict(c, A, B, **note))  # type: ignore[arg-type]
         assert not known
 
     def test_apart(self, tables: Tables) -> None:
         """Of several that are kept apart each knows all others."""
         saved(tables)
-        tables.write(lambda c: memory_states.keep(c, [C, A, B], at=EPOCH))
+        tables.write(lambda c: memory_states.keep_apart(c, [C, A, B], at=EPOCH))
 
         assert frozenset({A, C}) == tables.read(lambda c: memory_states.list_apart(c, [B]))[B]
 

@@ -13,7 +13,7 @@ from cortex_actors.errors import DiskFault, LedgerDown, StorageReadOnly
 from cortex_actors.home import Home
 from cortex_actors.storage.ledger import backups, faults, files, recovery
 from cortex_actors.storage.ledger import connection as opening
-from cortex_actors.storage.ledger.files import Halt, beside, reader
+from cortex_actors.storage.ledger.files import Halt, list_beside, open_reader
 from cortex_actors.testing import EPOCH
 from tests.storage.damage import damaged, recovered
 from tests.storage.ledgers import Filed, unclosed
@@ -41,7 +41,7 @@ def failing(times: int) -> Callable[[Path], sqlite3.Connection]:
 
     def opened(path: Path) -> sqlite3.Connection:
         if not left[0]:
-            return reader(path)
+            return open_reader(path)
         left[0] -= 1
         error = sqlite3.DatabaseError("database disk image is malformed")
         error.sqlite_errorname = "SQLITE_CORRUPT"
@@ -53,7 +53,7 @@ def failing(times: int) -> Callable[[Path], sqlite3.Connection]:
 class TestUnreadDisk:
     def test_once(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """One read that failed, which SQLite calls damage, moves nothing."""
-        monkeypatch.setattr(files, "reader", failing(1))
+        monkeypatch.setattr(files, "open_reader", failing(1))
 
         assert recovery.make_ready(filed.home, filed.clock) is None
         assert BEFORE + AFTER == filed.count("events")
@@ -64,7 +64,7 @@ class TestUnreadDisk:
         def unread(_descriptor: int, _most: int) -> bytes:
             raise OSError(5, "Input/output error")
 
-        monkeypatch.setattr(files, "reader", failing(9))
+        monkeypatch.setattr(files, "open_reader", failing(9))
         monkeypatch.setattr(os, "read", unread)
         with pytest.raises(DiskFault, match="nothing was moved.*cortex daemon restore"):
             recovery.make_ready(filed.home, filed.clock)
@@ -98,13 +98,13 @@ class TestHalfMade:
                 found = made.with_name(made.name + end).read_bytes()
                 home.ledger.with_name(home.ledger.name + end).write_bytes(found)
         with (
-            closing(reader(home.ledger)) as only_reads,
+            closing(open_reader(home.ledger)) as only_reads,
             pytest.raises(sqlite3.OperationalError, match="readonly"),
         ):
             only_reads.execute("SELECT * FROM half")
 
         assert recovery.make_ready(home, filed.clock) is None
-        assert not files.size(home.ledger)
+        assert not files.measure_size(home.ledger)
 
 
 class TestNewer:
@@ -134,7 +134,7 @@ class TestLogAlone:
     def test_is_kept(self, filed: Filed) -> None:
         """What is in the log of a ledger that was moved away is never deleted with it."""
         unclosed(filed, lambda opened: opened.execute("UPDATE owner SET epoch = 9"))
-        log = beside(filed.path)[0].read_bytes()
+        log = list_beside(filed.path)[0].read_bytes()
         filed.path.unlink()
         recovered(filed)
         engine = opening.open_writing(filed.path)
@@ -161,7 +161,7 @@ class TestBackups:
     def test_two_tries(self, filed: Filed, monkeypatch: pytest.MonkeyPatch) -> None:
         """A backup that could not be read once is not passed over for an older one."""
         said = iter(["disk I/O error"])
-        monkeypatch.setattr(recovery, "problem", lambda _: next(said, ""))
+        monkeypatch.setattr(recovery, "find_problem", lambda _: next(said, ""))
         damaged(filed, "no database")
 
         assert {} == recovered(filed).refused

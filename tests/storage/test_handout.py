@@ -38,7 +38,9 @@ async def fill(store: Store, paths: Sequence[str]) -> None:
 async def said(store: Store, *changes: tuple[str, str]) -> None:
     """Store events of those projects and paths."""
     bus = Bus(MemoryJournal(store.clock), store.clock)
-    events = [bus.event(topics.FILE_CHANGED, FileChanged(*each), source="test") for each in changes]
+    events = [
+        bus.make_event(topics.FILE_CHANGED, FileChanged(*each), source="test") for each in changes
+    ]
     await store.write(lambda connection: append(connection, events))
 
 
@@ -117,7 +119,7 @@ class TestProjects:
         """What one run answers for every project is one delivery, of several projects."""
         bus = Bus(MemoryJournal(store.clock), store.clock)
         runs = [AccumulationComplete(f"run_{each}", f"prj_{each}", (each,)) for each in "abc"]
-        done = [bus.event(topics.ACCUMULATION_COMPLETE, each, source="test") for each in runs]
+        done = [bus.make_event(topics.ACCUMULATION_COMPLETE, each, source="test") for each in runs]
         await store.write(lambda connection: append(connection, done))
         found = await store.write(lambda c: find_next(c, "reconciler", now=0, in_hand=[]))
 

@@ -84,7 +84,7 @@ class World:
 
         async def done() -> bool:
             return await self.store.read(
-                lambda c: not pending.pending(c) and not embeddings.count_unembedded(c, MODEL)
+                lambda c: not pending.count_pending(c) and not embeddings.count_unembedded(c, MODEL)
             )
 
         await eventually(done)
@@ -185,7 +185,7 @@ class TestAway:
         await store.says(HERE, "a")
         await world.start()
         await eventually(lambda: not world.errors and 1 == store.clock.sleepers)
-        waiting = await store.read(pending.pending)
+        waiting = await store.read(pending.count_pending)
         store.clock.advance(pause)
         await world.quiet()
 

@@ -106,7 +106,7 @@ class World:
 
     async def pending(self) -> int:
         """Return how many changes wait."""
-        return await self.store.read(pending.pending)
+        return await self.store.read(pending.count_pending)
 
 
 @pytest.fixture

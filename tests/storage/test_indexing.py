@@ -24,7 +24,7 @@ Told = list[tuple[str, bool]]
 
 async def told(store: Store, limit: int = 100) -> Told:
     """Return what the index has to be told next."""
-    found = await store.read(lambda c: pending.changes(c, MODEL, limit))
+    found = await store.read(lambda c: pending.list_changes(c, MODEL, limit))
     return [(change.item_id, change.vector is not None) for change in found]
 
 
@@ -35,8 +35,8 @@ async def held(store: Store) -> int:
 
 async def apply_all(store: Store) -> None:
     """Let the index have been told everything."""
-    found = await store.read(lambda c: pending.changes(c, MODEL, 1_000))
-    await store.write(lambda c: pending.applied(c, found))
+    found = await store.read(lambda c: pending.list_changes(c, MODEL, 1_000))
+    await store.write(lambda c: pending.note_applied(c, found))
 
 
 class TestVectors:
@@ -44,7 +44,7 @@ class TestVectors:
         """A vector comes back bit for bit; texts without one are not in the answer."""
         await store.embed(a=[1, 2, 3])
         digests = [text_hash("a"), text_hash("b")]
-        found = await store.read(lambda c: embeddings.stored_vectors(c, MODEL, digests))
+        found = await store.read(lambda c: embeddings.load_vectors(c, MODEL, digests))
 
         assert [text_hash("a")] == list(found)
         assert np.array_equal(unit(1, 2, 3), found[text_hash("a")])
@@ -54,14 +54,14 @@ class TestVectors:
         digests = [text_hash(str(n)) for n in range(2_500)]
         vectors = dict.fromkeys(digests, unit(1, 0, 0))
         await store.write(lambda c: embeddings.keep_vectors(c, MODEL, vectors))
-        found = await store.read(lambda c: embeddings.stored_vectors(c, MODEL, digests))
+        found = await store.read(lambda c: embeddings.load_vectors(c, MODEL, digests))
 
         assert set(digests) == found.keys()
 
     async def test_of_one_model(self, store: Store) -> None:
         """A vector of another model is no vector."""
         await store.embed(a=[1, 2, 3])
-        found = await store.read(lambda c: embeddings.stored_vectors(c, "other", [text_hash("a")]))
+        found = await store.read(lambda c: embeddings.load_vectors(c, "other", [text_hash("a")]))
 
         assert {} == found
 
@@ -69,7 +69,7 @@ class TestVectors:
         """A text's vector does not change once it is stored."""
         await store.embed(a=[1, 0, 0])
         await store.embed(a=[0, 1, 0])
-        found = await store.read(lambda c: embeddings.stored_vectors(c, MODEL, [text_hash("a")]))
+        found = await store.read(lambda c: embeddings.load_vectors(c, MODEL, [text_hash("a")]))
 
         assert np.array_equal(unit(1, 0, 0), found[text_hash("a")])
 
@@ -80,7 +80,7 @@ class TestUnembedded:
         await store.says(HERE, "a", "b", "gone")
         await store.says(HERE, "a", "b")
         await store.embed(a=[1, 0, 0])
-        found = await store.read(lambda c: embeddings.unembedded(c, MODEL, 10))
+        found = await store.read(lambda c: embeddings.list_unembedded(c, MODEL, 10))
         counts = await store.read(
             lambda c: [embeddings.count_unembedded(c, model) for model in (MODEL, "other")]
         )
@@ -93,7 +93,7 @@ class TestUnembedded:
     )
     def test_text(self, heading: str | None, text: str) -> None:
         """The heading is part of what is embedded."""
-        assert text == embeddings.embedded_text(heading, "use ruff")
+        assert text == embeddings.make_text(heading, "use ruff")
 
 
 class TestChanges:
@@ -112,7 +112,7 @@ class TestChanges:
         await store.says(HERE, "a", "b")
         await store.says(HERE, "c")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0], c=[0, 0, 1])
-        found = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        found = await store.read(lambda c: pending.list_changes(c, MODEL, 100))
         seqs = [change.seq for change in found]
 
         assert sorted(seqs) == seqs
@@ -133,22 +133,22 @@ class TestChanges:
         """What was applied is not told again; what came meanwhile is."""
         await store.says(HERE, "a")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
-        (change,) = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        (change,) = await store.read(lambda c: pending.list_changes(c, MODEL, 100))
         await store.says(HERE, "a", "b")
-        await store.write(lambda c: pending.applied(c, [change]))
+        await store.write(lambda c: pending.note_applied(c, [change]))
 
         assert [(id_of("b"), True)] == await told(store)
-        assert 1 == await store.read(pending.pending)
+        assert 1 == await store.read(pending.count_pending)
         assert [id_of("b")] == await store.read(lambda c: index_ground.pending_ids(c, 10))
 
     async def test_numbers_are_never_used_again(self, store: Store) -> None:
         """An applied change's number is not given to a later one."""
         await store.says(HERE, "a")
         await store.embed(a=[1, 0, 0], b=[0, 1, 0])
-        (before,) = await store.read(lambda c: pending.changes(c, MODEL, 100))
-        await store.write(lambda c: pending.applied(c, [before]))
+        (before,) = await store.read(lambda c: pending.list_changes(c, MODEL, 100))
+        await store.write(lambda c: pending.note_applied(c, [before]))
         await store.says(HERE, "a", "b")
-        (after,) = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        (after,) = await store.read(lambda c: pending.list_changes(c, MODEL, 100))
 
         assert before.seq < after.seq
 
@@ -157,14 +157,14 @@ class TestChanges:
         await store.says(HERE, "a")
         await store.embed(a=[1, 0, 0])
         await store.write(lambda c: pending.rebuild(c, MODEL))
-        before = await store.read(lambda c: pending.changes(c, MODEL, 100))
+        before = await store.read(lambda c: pending.list_changes(c, MODEL, 100))
         after = await store.write(lambda c: pending.rebuild(c, "another"))
-        late = await store.read(lambda c: pending.changes(c, MODEL, 100))
-        await store.write(lambda c: pending.applied(c, before, model=MODEL))
+        late = await store.read(lambda c: pending.list_changes(c, MODEL, 100))
+        await store.write(lambda c: pending.note_applied(c, before, model=MODEL))
 
         assert (1, 0) == (len(before), len(late))
-        assert after == await store.read(pending.state)
-        assert 1 == await store.read(pending.pending)
+        assert after == await store.read(pending.load_state)
+        assert 1 == await store.read(pending.count_pending)
 
     async def test_limit(self, store: Store) -> None:
         """No more is told at once than asked for."""
@@ -203,7 +203,7 @@ class TestDamage:
         searched = await store.read(lambda c: index_ground.matrix(c, MODEL))
         first = await told(store)
         await apply_all(store)
-        missing = await store.read(lambda c: embeddings.unembedded(c, MODEL, 10))
+        missing = await store.read(lambda c: embeddings.list_unembedded(c, MODEL, 10))
         await store.embed(b=[0, 1, 0])
         second = await told(store)
 
@@ -216,11 +216,11 @@ class TestDamage:
 class TestRebuild:
     async def test_first(self, store: Store) -> None:
         """Before the first generation there is no state; it gets the number 1."""
-        before = await store.read(pending.state)
+        before = await store.read(pending.load_state)
         made = await store.write(lambda c: pending.rebuild(c, MODEL))
 
         assert before is None
-        assert IndexState(1, MODEL, 0, made.token) == made == await store.read(pending.state)
+        assert IndexState(1, MODEL, 0, made.token) == made == await store.read(pending.load_state)
 
     async def test_folder(self, store: Store) -> None:
         """Generations of one number in two ledgers have different folders."""
@@ -242,7 +242,7 @@ class TestRebuild:
 
         assert (1, 2) == (first.generation, second.generation)
         assert {(id_of("a"), True), (id_of("b"), True)} == set(await told(store))
-        assert 2 == await store.read(pending.pending)
+        assert 2 == await store.read(pending.count_pending)
         assert 0 == await store.read(lambda c: embeddings.count_unembedded(c, MODEL))
 
     async def test_what_it_must_hold(self, store: Store) -> None:

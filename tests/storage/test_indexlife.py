@@ -38,7 +38,7 @@ class TestClose:
         with pytest.raises(IndexDown):
             await opening
         async with asyncio.timeout(10):
-            await life.gone()
+            await life.wait_gone()
 
         assert not shelf.children[0].lives
 
@@ -59,7 +59,7 @@ class TestClose:
         closing.cancel()
         async with asyncio.timeout(10):
             await asyncio.wait({closing})
-            await life.gone()
+            await life.wait_gone()
 
         assert closing.cancelled()
         assert not child.lives

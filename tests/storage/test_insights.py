@@ -11,7 +11,7 @@ from cortex_actors.domain.project import Project
 from cortex_actors.errors import LedgerDown
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import insights
-from cortex_actors.storage.pipeline.insight_lists import InsightFilter, listed
+from cortex_actors.storage.pipeline.insight_lists import InsightFilter, list_insights
 from cortex_actors.testing import EPOCH
 from tests.storage import support
 from tests.storage.support import ATLAS, HARBOR, findings, id_of
@@ -179,7 +179,7 @@ class TestQueries:
         await store.says(HERE, "a", "b", "c")
         weights = [(id_of("b"), 0.9), (id_of("c"), 0.7)]
         await store.write(lambda c: insights.weigh(c, weights))
-        found = await store.read(lambda c: listed(c, InsightFilter(limit=2)))
+        found = await store.read(lambda c: list_insights(c, InsightFilter(limit=2)))
 
         assert ["b", "c"] == [each.content for each in found]
 
@@ -261,12 +261,12 @@ class TestNamesThatAreNotText:
     async def test_path(self, store: Store) -> None:
         """A file whose name is not UTF-8 is learned from, found again and forgotten as any."""
         root = b"/projects/caf\xe9".decode("utf-8", "surrogateescape")
-        project, path = Project.at(root, EPOCH), f"{root}/CLAUDE.md"
+        project, path = Project.from_root(root, EPOCH), f"{root}/CLAUDE.md"
         await store.says(path, "a", "b", project=project)
         await store.says(path, "a", project=project)
         (place,) = await places(store, "a")
         found = await active(store, project)
-        followed = await store.read(projects.followed)
+        followed = await store.read(projects.list_followed)
         await store.write(lambda c: insights.silence(c, path, EPOCH))
 
         assert path == place.path

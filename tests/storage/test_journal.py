@@ -61,7 +61,7 @@ async def state(store: Store) -> tuple[int, int, int]:
 
 async def taken(journal: LedgerJournal, consumer: str = "accumulator") -> Delivery:
     """Return what is next for a consumer."""
-    found = await journal.next(consumer)
+    found = await journal.find_next(consumer)
     assert isinstance(found, Delivery)
     return found
 
@@ -85,8 +85,10 @@ class TestAppend:
         await bus.publish(topics.FILE_CHANGED, CHANGE, source="test")
         asked = ["/a", "/b"]
 
-        assert {"/a"} == await store.read(lambda c: module.waiting_keys(c, "accumulator", asked))
-        assert set() == await store.read(lambda c: module.waiting_keys(c, "watchlist", asked))
+        assert {"/a"} == await store.read(
+            lambda c: module.list_waiting_keys(c, "accumulator", asked)
+        )
+        assert set() == await store.read(lambda c: module.list_waiting_keys(c, "watchlist", asked))
 
     async def test_survives(self, bus: Bus, journal: LedgerJournal, store: Store) -> None:
         """What was published is there after the ledger was killed."""
@@ -109,7 +111,9 @@ class TestSettle:
     async def test_one_transaction(self, bus: Bus, journal: LedgerJournal, store: Store) -> None:
         """Effect, acknowledgement and said event are there together."""
         await bus.publish(topics.FILE_CHANGED, CHANGE, source="test")
-        said = bus.event(topics.ACCUMULATION_COMPLETE, AccumulationComplete("r", None), source="a")
+        said = bus.make_event(
+            topics.ACCUMULATION_COMPLETE, AccumulationComplete("r", None), source="a"
+        )
         await journal.settle(await taken(journal), Outcome(note, [said]))
 
         assert (1, 1, 2) == await state(store)
@@ -121,8 +125,8 @@ class TestSettle:
     ) -> None:
         """When the work or a said event fails, there is no effect, no ack, no event."""
         await bus.publish(topics.FILE_CHANGED, CHANGE, source="test")
-        good = bus.event(topics.PROJECT_ADDED, Ids(()), source="a")
-        bad = bus.event("nobody:knows", Ids(()), source="a")
+        good = bus.make_event(topics.PROJECT_ADDED, Ids(()), source="a")
+        bad = bus.make_event("nobody:knows", Ids(()), source="a")
 
         def work(connection: Connection) -> None:
             note(connection)
@@ -158,7 +162,7 @@ class TestFail:
         store.clock.advance(1)
         await journal.fail(await taken(journal), Failure("trace 2", 1, final=True))
         after = await store.rows("SELECT consumer, seq, attempts, error FROM dead_letters")
-        counts = await store.read(lambda c: (module.waiting(c), module.dead(c)))
+        counts = await store.read(lambda c: (module.count_waiting(c), module.count_dead(c)))
 
         assert [(1, "trace 1")] == between
         assert [("accumulator", 1, 2, "trace 2")] == after
@@ -171,7 +175,7 @@ class TestFail:
         await journal.settle(delivery, Outcome())
         await journal.fail(delivery, Failure("late", 1, final=True))
 
-        assert 0 == await store.read(module.dead)
+        assert 0 == await store.read(module.count_dead)
 
     async def test_rest_outlives_a_restart(
         self, bus: Bus, journal: LedgerJournal, store: Store
@@ -182,7 +186,7 @@ class TestFail:
         await store.handle.stop(5)
         await store.open()
 
-        assert Rest(30.0) == await journal.next("accumulator")
+        assert Rest(30.0) == await journal.find_next("accumulator")
 
 
 class TestUnreadable:
@@ -220,7 +224,7 @@ class TestUnreadable:
             await bus.publish(topics.FILE_CHANGED, FileChanged("prj_1", path), source="test")
         sql = "UPDATE events SET payload = '{}' WHERE seq = 2"
         await store.write(lambda c: c.exec_driver_sql(sql))
-        found = await journal.next("accumulator", [first])
+        found = await journal.find_next("accumulator", [first])
 
         assert isinstance(found, Delivery)
         assert (3,) == found.seqs
@@ -238,7 +242,7 @@ class TestUnreadable:
         await eventually(lambda: ["/b"] == script.paths())
         await handle.stop(5)
 
-        assert 1 == await store.read(module.dead)
+        assert 1 == await store.read(module.count_dead)
 
 
 class TestConsumerOnTheLedger:
@@ -254,7 +258,7 @@ class TestConsumerOnTheLedger:
             await bus.publish(topics.FILE_CHANGED, FileChanged("prj_1", path), source="test")
 
         async def quiet() -> bool:
-            return 0 == await store.read(module.waiting)
+            return 0 == await store.read(module.count_waiting)
 
         await eventually(quiet)
         told = [one for event in scripts["reconciler"].effects for one in event.payload.changed_ids]

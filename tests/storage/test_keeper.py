@@ -151,12 +151,12 @@ class TestRenewal:
     async def test_begun_once(self, store: Store) -> None:
         """A generation that is given up twice, because an answer was lost, is replaced once."""
         await store.says(HERE, *TEXTS)
-        broken = await store.write(lambda c: life.renewed(c, "test/3", None))
-        first = await store.write(lambda c: life.renewed(c, "test/3", broken))
-        second = await store.write(lambda c: life.renewed(c, "test/3", broken))
+        broken = await store.write(lambda c: life.renew_state(c, "test/3", None))
+        first = await store.write(lambda c: life.renew_state(c, "test/3", broken))
+        second = await store.write(lambda c: life.renew_state(c, "test/3", broken))
 
         assert (2, first) == (first.generation, second)
-        assert 4 == await store.read(pending.pending)
+        assert 4 == await store.read(pending.count_pending)
 
     async def test_answer_lost(self, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
         """When the ledger commits the new generation and its answer is lost, there is but one."""

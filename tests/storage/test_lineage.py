@@ -26,7 +26,9 @@ def merged(tables: Tables, whole: str, *parts: str, at: int = 100) -> None:
     new = memory(f"text {whole}", at, id=whole, abstract=f"of {whole}")
     ids = [mem(each) for each in parts]
     tables.write(
-        lambda c: memory_states.form(c, new, ids, at=EPOCH + at, by=Decider.RULES, why="same")
+        lambda c: memory_states.write_whole(
+            c, new, ids, at=EPOCH + at, by=Decider.RULES, why="same"
+        )
     )
 
 
@@ -155,7 +157,7 @@ class TestLongChain:
         whole = memory("one more", 2, id="w", type="fact", realm=Realm.PRIVATE)
         ids = [mem("a"), mem("b")]
         done = tables.write(
-            lambda c: memory_states.form(c, whole, ids, at=EPOCH + 2, by=Decider.RULES)
+            lambda c: memory_states.write_whole(c, whole, ids, at=EPOCH + 2, by=Decider.RULES)
         )
 
         assert ids == done

@@ -49,12 +49,12 @@ class TestRows:
         found = await known.read(lambda c: principles.load_links(c, map(named, TEXTS[:2])))
 
         assert [LINKS[0], LINKS[2]] == found[named(TEXTS[0])]
-        assert [LINKS[1].seen_from(named(TEXTS[1]))] == found[named(TEXTS[1])]
+        assert [LINKS[1].view_from(named(TEXTS[1]))] == found[named(TEXTS[1])]
         assert {} == await known.read(lambda c: principles.load_links(c, ["pri_0"]))
 
     async def test_once(self, known: Store) -> None:
         """A pair that is told from its other end is the same row, with the time it was drawn."""
-        again = [each.turned() for each in LINKS[:2]]
+        again = [each.reverse() for each in LINKS[:2]]
         await known.write(lambda c: principles.replace_links(c, (), again, at=EPOCH + 1))
 
         assert 3 == len(await linked(known))
@@ -100,9 +100,11 @@ class TestGraph:
 
     async def test_around(self, known: Store) -> None:
         """One is shown with its neighbours, itself the first, also when it has none that fit."""
-        found = await known.read(lambda c: principle_lists.around(c, named(TEXTS[3]), LinkFilter()))
+        found = await known.read(
+            lambda c: principle_lists.load_around(c, named(TEXTS[3]), LinkFilter())
+        )
         alone = await known.read(
-            lambda c: principle_lists.around(c, named(TEXTS[3]), LinkFilter(limit=1))
+            lambda c: principle_lists.load_around(c, named(TEXTS[3]), LinkFilter(limit=1))
         )
 
         assert ((named(TEXTS[3]), named(TEXTS[0])), 2) == (found.ids, len(found.links))
@@ -113,7 +115,7 @@ class TestGraph:
         await known.write(_prune)
         active = LinkFilter(statuses=frozenset({PrincipleStatus.ACTIVE}))
         found = await known.read(lambda c: principle_lists.load_overview(c, active))
-        near = await known.read(lambda c: principle_lists.around(c, named(TEXTS[0]), active))
+        near = await known.read(lambda c: principle_lists.load_around(c, named(TEXTS[0]), active))
 
         assert tuple(map(named, TEXTS[1:3])) == found.ids
         assert (named(TEXTS[0]),) == near.ids

@@ -81,7 +81,7 @@ def agrees(lives: Lives) -> None:
     """Compare a ledger with its model."""
     read = lives.tables.read
     assert [] == read(believed.list_disagreeing)
-    assert [] == read(passages.lacking) + read(passages.stray)
+    assert [] == read(passages.list_lacking) + read(passages.list_stray)
     assert current(lives) == read(lambda c: memory_history.find_current(c, lives.known))
     for name in lives.known:
         parts = {each for each, life in lives.known.items() if life.whole == name}
@@ -102,5 +102,5 @@ def current(lives: Lives) -> dict[str, str | None]:
 
 def held(connection: Connection, at: int) -> frozenset[str]:
     """Return what was believed at a moment, by the ledger."""
-    query = select(rows.c.id).where(memory_records.held_at(at))
+    query = select(rows.c.id).where(memory_records.match_held_at(at))
     return frozenset(connection.execute(query).scalars())

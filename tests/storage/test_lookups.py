@@ -82,7 +82,7 @@ def test_plan(tables: Tables, name: str) -> None:
 def test_live(tables: Tables) -> None:
     """Which of a thousand insights are live is asked of them, not of all that are live."""
     some = [f"ins_{number:020}" for number in range(1_000)]
-    found = select(insights.c.id).where(insights.c.id.in_(some), insight_records.live_among())
+    found = select(insights.c.id).where(insights.c.id.in_(some), insight_records.match_live_among())
     (step,) = tables.rows(f"EXPLAIN QUERY PLAN {written(found)}")
 
     assert str(step[3]).endswith("(id=?)")

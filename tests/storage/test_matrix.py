@@ -28,7 +28,7 @@ def matrix() -> VectorMatrix:
 def seen(ledger: Vectored, matrix: VectorMatrix) -> dict[tuple[str, bool, str], bytes]:
     """Return what a search sees: (collection, whether with its predecessor, item) -> vector."""
     with ledger.reading.begin() as connection:
-        view = matrix.view(connection)
+        view = matrix.find_view(connection)
         assert view is not None
         return shown(connection, view)
 
@@ -118,7 +118,7 @@ class TestView:
         assert {
             CollectionPart(PRIVATE, False): 2,
             CollectionPart(PRIVATE, True): 1,
-        } == matrix.counts()
+        } == matrix.get_counts()
 
     def test_another_ledger(self, ledger: Vectored, matrix: VectorMatrix) -> None:
         """A ledger that was recovered meanwhile is read anew: its numbers mean something else."""
@@ -140,7 +140,7 @@ class TestView:
             before = early.exec_driver_sql("SELECT count(*) FROM passages").scalar()
             ledger.put("b", "two")
             late = seen(ledger, matrix)
-            view = matrix.view(early)
+            view = matrix.find_view(early)
             assert view is not None
             found = shown(early, view)
 
@@ -162,8 +162,8 @@ class TestDamaged:
         found = seen(ledger, matrix)
 
         assert {(PRIVATE, False, "a"), (PRIVATE, False, "c")} == found.keys()
-        assert [digest("b")] == matrix.damaged()
-        assert [] == matrix.damaged()
+        assert [digest("b")] == matrix.take_damaged()
+        assert [] == matrix.take_damaged()
 
 
 class TestRoom:
@@ -175,7 +175,7 @@ class TestRoom:
             ledger.put(each, each)
             ledger.embed(each)
         with ledger.reading.begin() as connection:
-            over = matrix.view(connection)
+            over = matrix.find_view(connection)
         told = matrix.describe()
         ledger.drop("b", "c")
 
@@ -246,7 +246,7 @@ class TestRandom:
                 with ledger.reading.begin() as connection:
                     sql = "SELECT item_id FROM passages JOIN vectors USING (text_hash)"
                     there = set(connection.exec_driver_sql(sql).scalars())
-                    view = matrix.view(connection)
+                    view = matrix.find_view(connection)
                     found = set() if view is None else {key[2] for key in shown(connection, view)}
                     # Another thread may have seen a removal that this transaction does not.
                     if view is None or there - found - gone:

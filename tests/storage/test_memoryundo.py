@@ -46,7 +46,9 @@ def noted(tables: Tables, kind: ChangeKind, name: str, at: int, **given: object)
 def merge(tables: Tables) -> int:
     """Make a whole of the two, and note it."""
     whole = memory("ports 1 and 2", 10, id="w")
-    tables.write(lambda c: memory_states.form(c, whole, [A, B], at=EPOCH + 10, by=Decider.RULES))
+    tables.write(
+        lambda c: memory_states.write_whole(c, whole, [A, B], at=EPOCH + 10, by=Decider.RULES)
+    )
     return noted(tables, ChangeKind.MERGE, W, 10, others=(A, B))
 
 
@@ -71,7 +73,7 @@ class TestSplit:
         assert {"both": "ports 1 and 2"} == before
         assert {} == found_by(tables, W)
         assert {"alone": "port 2", "paired": "port 1\nport 2"} == found_by(tables, B)
-        kinds = [each.kind for each in tables.read(memory_history.listed)[0]]
+        kinds = [each.kind for each in tables.read(memory_history.list_changes)[0]]
         assert [ChangeKind.SPLIT, ChangeKind.MERGE] == kinds
 
     def test_apart(self, tables: Tables) -> None:
@@ -112,7 +114,9 @@ class TestSplit:
         more = memory("port 3", 20, id="c")
         tables.write(lambda c: memory_records.save(c, [more]))
         top, ids = memory("all ports", 30, id="t"), [W, mem("c")]
-        tables.write(lambda c: memory_states.form(c, top, ids, at=EPOCH + 30, by=Decider.RULES))
+        tables.write(
+            lambda c: memory_states.write_whole(c, top, ids, at=EPOCH + 30, by=Decider.RULES)
+        )
 
         with pytest.raises(Refused, match=f"part of {mem('t')}; split that first"):
             split(tables)
@@ -125,7 +129,9 @@ class TestSplit:
         tables.write(lambda c: memory_records.save(c, [fact]))
         whole = memory("same, and more", 10, id="w")
         parts = [A, mem("f")]
-        tables.write(lambda c: memory_states.form(c, whole, parts, at=EPOCH + 10, by=Decider.RULES))
+        tables.write(
+            lambda c: memory_states.write_whole(c, whole, parts, at=EPOCH + 10, by=Decider.RULES)
+        )
         tables.write(lambda c: memory_records.save(c, [memory("same", 20, id="g", type="fact")]))
 
         with pytest.raises(Refused, match=f"{mem('g')} says the same by now"):
@@ -209,7 +215,7 @@ class TestLayers:
         after = tables.read(lambda c: memory_records.load_active(c, [A]))[A]
         assert (Layer.CORTEX, 1.0, EPOCH + 10) == (after.layer, after.attention, after.promoted_at)
 
-        (change,) = tables.read(lambda c: memory_history.listed(c, memory=A))[0]
+        (change,) = tables.read(lambda c: memory_history.list_changes(c, memory=A))[0]
         undo(tables, change.id)
         back = tables.read(lambda c: memory_records.load_active(c, [A]))[A]
         assert (Layer.WORKING, 0.25, None) == (back.layer, back.attention, back.promoted_at)
@@ -219,7 +225,7 @@ class TestLayers:
         for at, layer in ((10, Layer.LONG_TERM), (20, Layer.CORTEX)):
             deepen = partial(memory_history.deepen, wanted={A: layer}, at=EPOCH + at, by="owner")
             tables.write(deepen)
-        second, first = tables.read(lambda c: memory_history.listed(c, memory=A))[0]
+        second, first = tables.read(lambda c: memory_history.list_changes(c, memory=A))[0]
 
         with pytest.raises(Refused, match="has come to cortex since"):
             undo(tables, first.id)
@@ -261,7 +267,7 @@ class TestEdit:
         """Give a memory other words."""
         return tables.write(
             lambda c: memory_undo.edit(
-                c, memory_lists.one(c, name), content=content, by="owner", at=EPOCH + at
+                c, memory_lists.load_memory(c, name), content=content, by="owner", at=EPOCH + at
             )
         )
 
@@ -275,10 +281,10 @@ class TestEdit:
     def test_stays(self, tables: Tables) -> None:
         """An edited memory is found by its new words alone, and is else the one it was."""
         tables.write(lambda c: memory_history.pin(c, [A], pins=True, at=EPOCH, by="owner"))
-        before = tables.read(lambda c: memory_lists.one(c, A))
+        before = tables.read(lambda c: memory_lists.load_memory(c, A))
         assert [] == self.edit(tables, A, "Redis moved")
 
-        after = tables.read(lambda c: memory_lists.one(c, A))
+        after = tables.read(lambda c: memory_lists.load_memory(c, A))
         same = replace(after, text=before.text, abstract=before.abstract, summary=before.summary)
         assert ("Redis moved", before) == (after.text, same)
         assert {"both": "Redis moved"} == found_by(tables, A)
@@ -293,7 +299,7 @@ class TestEdit:
         undo(tables, self.number(tables))
         undo(tables, first)
 
-        assert "port 1" == tables.read(lambda c: memory_lists.one(c, A)).text
+        assert "port 1" == tables.read(lambda c: memory_lists.load_memory(c, A)).text
         assert {"both": "port 1"} == found_by(tables, A)
 
     def test_same(self, tables: Tables) -> None:

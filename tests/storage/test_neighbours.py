@@ -35,7 +35,7 @@ def planted(count: int) -> dict[str, NDArray[np.float32]]:
 
 async def learn(store: Store, rows: dict[str, NDArray[np.float32]]) -> None:
     """Have a file say statements that have those vectors."""
-    project = Project.at("/somewhere/atlas", 1)
+    project = Project.from_root("/somewhere/atlas", 1)
     found = [said(text, PATH, revision="r1", ordinal=n) for n, text in enumerate(rows)]
     vectors = {each.text_hash: row for each, row in zip(found, rows.values(), strict=True)}
 
@@ -65,7 +65,7 @@ class TestNearest:
         asked = np.stack([unit(np.random.default_rng(9).normal(size=DIMENSION)), *rows.values()])
         asked = asked[:40].astype(np.float32)
         found: Sequence[list[Near]] = await store.read(
-            lambda c: neighbours.nearest(c, asked, floor=0.3, most=50)
+            lambda c: neighbours.find_nearest(c, asked, floor=0.3, most=50)
         )
 
         for row, near in zip(asked, found, strict=True):
@@ -78,7 +78,7 @@ class TestNearest:
         neighbours = Neighbours(VectorMatrix(MODEL, ROOMY))
         asked = np.stack(list(rows.values())[:1])
         (own,) = ids(next(iter(rows)))
-        (first,) = await store.read(lambda c: neighbours.nearest(c, asked, floor=-1.0, most=3))
+        (first,) = await store.read(lambda c: neighbours.find_nearest(c, asked, floor=-1.0, most=3))
 
         assert [own] == [each.insight_id for each in first][:1]
         assert 3 == len(first)
@@ -89,10 +89,12 @@ class TestNearest:
         await learn(store, rows)
         neighbours = Neighbours(VectorMatrix(MODEL, ROOMY))
         asked = np.stack(list(rows.values()))
-        await store.read(lambda c: neighbours.nearest(c, asked, floor=-1.0, most=9))
+        await store.read(lambda c: neighbours.find_nearest(c, asked, floor=-1.0, most=9))
         one, two, three = ids(*rows)
         await store.write(lambda c: insights.assign(c, {one: None, two: one}))
-        (found, *_) = await store.read(lambda c: neighbours.nearest(c, asked, floor=-1.0, most=9))
+        (found, *_) = await store.read(
+            lambda c: neighbours.find_nearest(c, asked, floor=-1.0, most=9)
+        )
 
         assert {one, three} == {each.insight_id for each in found}
 
@@ -105,8 +107,8 @@ class TestTexts:
         neighbours = Neighbours(VectorMatrix(MODEL, ROOMY))
         one, two, _ = ids(*rows)
         await store.write(lambda c: insights.assign(c, {one: None, two: one}))
-        held = await store.read(neighbours.texts)
-        (found,) = held.near(np.stack(list(rows.values())[1:2]), 0.999)
+        held = await store.read(neighbours.load_texts)
+        (found,) = held.find_near(np.stack(list(rows.values())[1:2]), 0.999)
 
         assert [two] == [each.insight_id for each in found]
 
@@ -115,11 +117,11 @@ class TestTexts:
         rows = planted(200)
         await learn(store, rows)
         neighbours = Neighbours(VectorMatrix(MODEL, ROOMY))
-        held = await store.read(neighbours.texts)
+        held = await store.read(neighbours.load_texts)
         every = np.stack(list(rows.values()))
-        together = held.near(every, 0.0)
-        alone = [held.near(every[n : n + 1], 0.0)[0] for n in range(len(every))]
-        stored = await store.read(lambda c: neighbours.rows(c, ids(*rows)))
+        together = held.find_near(every, 0.0)
+        alone = [held.find_near(every[n : n + 1], 0.0)[0] for n in range(len(every))]
+        stored = await store.read(lambda c: neighbours.load_rows(c, ids(*rows)))
 
         assert [sorted(each) for each in alone] == [sorted(each) for each in together]
         for own, near in zip(ids(*rows), together, strict=True):

@@ -35,7 +35,7 @@ SEED = 11
 
 def item(number: int, text: str, before: str | None = None) -> list[Passage]:
     """Return the passages of an item."""
-    return passages.of_item(text, collection=PRIVATE, item_id=f"mem_{number}", before=before)
+    return passages.make_passages(text, collection=PRIVATE, item_id=f"mem_{number}", before=before)
 
 
 async def put(store: Store, *made: Iterable[Passage]) -> None:

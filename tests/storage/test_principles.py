@@ -17,7 +17,7 @@ from cortex_actors.domain.principle import (
     PrincipleStatus,
 )
 from cortex_actors.domain.project import Decision, Review, SourceKind
-from cortex_actors.rules.promotion import parts, rank
+from cortex_actors.rules.promotion import compute_rank, list_parts
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.pipeline import insight_evidence, insights, principles, reviews
 from cortex_actors.testing import EPOCH
@@ -56,7 +56,7 @@ def _run(connection: Connection, statement: str) -> None:
 
 async def given(store: Store) -> list[str]:
     """Return what projects may be given."""
-    return [each.id for each in (await store.read(lambda c: principles.given(c, "m")))[0]]
+    return [each.id for each in (await store.read(lambda c: principles.load_given(c, "m")))[0]]
 
 
 class TestOf:
@@ -68,7 +68,7 @@ class TestOf:
         assert (insight.content, insight.tags) == (found.content, found.tags)
         assert PrincipleCategory.HEURISTIC == found.category
         assert ("python",) == found.domains
-        assert rank(parts(0.5, 1)) == found.rank
+        assert compute_rank(list_parts(0.5, 1)) == found.rank
 
     async def test_without_a_domain(self, insight: Insight) -> None:
         """An insight of no domain gives a principle of none."""
@@ -97,7 +97,7 @@ class TestAdd:
             created_at=EPOCH + 1,
         )
         await store.write(lambda c: principles.add(c, [later]))
-        kept = (await store.read(lambda c: principles.by_ids(c, [found.id])))[found.id]
+        kept = (await store.read(lambda c: principles.load_principles(c, [found.id])))[found.id]
 
         expected = replace(later, rank=found.rank, created_at=EPOCH, status=PrincipleStatus.PRUNED)
         assert expected == kept
@@ -148,10 +148,10 @@ class TestGiven:
         row = np.array([0.6, 0.8], np.float32)
         await store.write(lambda c: embeddings.keep_vectors(c, "m", {found.text_hash: row}))
 
-        some, rows = await store.read(lambda c: principles.given(c, "m"))
+        some, rows = await store.read(lambda c: principles.load_given(c, "m"))
         assert [found] == some
         assert row.tolist() == rows[0].tolist()
-        assert (1, 0) == (await store.read(lambda c: principles.given(c, "other")))[1].shape
+        assert (1, 0) == (await store.read(lambda c: principles.load_given(c, "other")))[1].shape
 
     async def test_status(self, store: Store, insight: Insight) -> None:
         """What is decaying or pruned is given to nobody."""
@@ -169,7 +169,7 @@ class TestGiven:
         await store.write(lambda c: insights.assign(c, {insight.id: lead}))
 
         assert [found.id] == await given(store)
-        assert {found.id} == await store.read(lambda c: principles.coming_of(c, [lead]))
+        assert {found.id} == await store.read(lambda c: principles.find_coming_of(c, [lead]))
 
     async def test_turned_down(self, store: Store, insight: Insight) -> None:
         """What a person turned down, or took back, is given to nobody at once."""

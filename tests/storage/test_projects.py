@@ -34,23 +34,23 @@ class TestFollow:
         new = [await store.write(lambda c: projects.add(c, ATLAS)) for _ in range(2)]
 
         assert [True, False] == new
-        assert [ATLAS] == await store.read(projects.followed)
+        assert [ATLAS] == await store.read(projects.list_followed)
 
     async def test_remove(self, store: Store, atlas: Project) -> None:
         """A project that was removed is not followed, and can be removed once."""
         removed = [await store.write(lambda c: projects.remove(c, atlas.id)) for _ in range(2)]
 
         assert [True, False] == removed
-        assert [] == await store.read(projects.followed)
-        assert atlas not in await store.read(projects.followed)
+        assert [] == await store.read(projects.list_followed)
+        assert atlas not in await store.read(projects.list_followed)
 
     async def test_add_again(self, store: Store, atlas: Project) -> None:
         """A project that comes back is new again and remembers when it first came."""
         await store.write(lambda c: projects.remove(c, atlas.id))
-        later = Project.at(atlas.root, EPOCH + 1)
+        later = Project.from_root(atlas.root, EPOCH + 1)
 
         assert await store.write(lambda c: projects.add(c, later))
-        assert atlas in await store.read(projects.followed)
+        assert atlas in await store.read(projects.list_followed)
 
     async def test_one_folder_one_project(self, store: Store, atlas: Project) -> None:
         """Two projects cannot have one root."""
@@ -67,18 +67,18 @@ class TestFiles:
             await store.write(partial(projects.note_file, state=state, at=EPOCH))
 
         assert newer == await store.read(lambda c: projects.load_file(c, STATE.path))
-        assert {STATE.path: newer} == await store.read(lambda c: projects.files(c, atlas.id))
-        assert [newer] == await store.read(projects.broken)
+        assert {STATE.path: newer} == await store.read(lambda c: projects.load_files(c, atlas.id))
+        assert [newer] == await store.read(projects.list_broken)
         assert {atlas.id: 1} == await store.read(projects.count_files)
 
     async def test_removed(self, store: Store, atlas: Project) -> None:
         """A file of a project that is followed no more is no broken file, and is again with it."""
         await store.write(lambda c: projects.note_file(c, replace(STATE, error="x"), EPOCH))
         await store.write(lambda c: projects.remove(c, atlas.id))
-        gone = await store.read(projects.broken)
+        gone = await store.read(projects.list_broken)
         await store.write(lambda c: projects.add(c, atlas))
 
-        assert ([], 1) == (gone, len(await store.read(projects.broken)))
+        assert ([], 1) == (gone, len(await store.read(projects.list_broken)))
 
     async def test_left_out(self, store: Store, atlas: Project) -> None:
         """Lines of another tool are as many as the last whole reading of the file counted."""
@@ -106,7 +106,7 @@ class TestFiles:
         for state in (replace(STATE, error="x"), STATE):
             await store.write(partial(projects.note_file, state=state, at=EPOCH))
 
-        assert [] == await store.read(projects.broken)
+        assert [] == await store.read(projects.list_broken)
 
     async def test_forget(self, store: Store, atlas: Project) -> None:
         """A file that is gone is not known."""
@@ -117,8 +117,8 @@ class TestFiles:
 
     def test_same_stat(self) -> None:
         """Content and errors are no part of what a look sees."""
-        assert STATE.same_stat(replace(STATE, sha256="cd", error="x"))
-        assert not STATE.same_stat(replace(STATE, inode=4))
+        assert STATE.has_same_stat(replace(STATE, sha256="cd", error="x"))
+        assert not STATE.has_same_stat(replace(STATE, inode=4))
 
 
 class TestLookup:
@@ -134,7 +134,7 @@ class TestLookup:
     )
     async def test_found(self, store: Store, wanted: str, found: Project | None) -> None:
         """A project is found by a path in it, its name or its id; the innermost wins."""
-        inner = Project.at("/projects/atlas/inner", EPOCH)
+        inner = Project.from_root("/projects/atlas/inner", EPOCH)
         for each in (ATLAS, HARBOR, inner):
             await store.write(partial(projects.add, project=each))
 
@@ -149,7 +149,11 @@ class TestLookup:
     )
     async def test_not_found(self, store: Store, wanted: str, text: str) -> None:
         """A path outside, or a name of two, is an error that says what to do."""
-        for each in (ATLAS, Project.at("/a/twin", EPOCH), Project.at("/b/twin", EPOCH)):
+        for each in (
+            ATLAS,
+            Project.from_root("/a/twin", EPOCH),
+            Project.from_root("/b/twin", EPOCH),
+        ):
             await store.write(partial(projects.add, project=each))
         with pytest.raises(UnknownProject, match=text):
             await store.read(lambda c: status.find_project(c, wanted))

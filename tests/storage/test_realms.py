@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DatabaseError
 
-from cortex_actors.domain.agent import OWNER, Caller, shown
+from cortex_actors.domain.agent import OWNER, Caller, format_given
 from cortex_actors.domain.memory import PROBE, Memory, Realm
 from cortex_actors.errors import NotFound, NotYours
 from cortex_actors.storage import memory_records, realms
@@ -66,7 +66,7 @@ class TestReadable:
         ids = [each.id for each in some]
         expected = {each.id for each in some if each.readers is None or reader in each.readers}
 
-        assert expected == tables.read(lambda c: realms.readers_part(c, ids, reader))
+        assert expected == tables.read(lambda c: realms.filter_readable(c, ids, reader))
         for each in ids:
             if each in expected:
                 read(tables, each, reader=reader)
@@ -89,7 +89,7 @@ class TestReadable:
         tables.write(lambda c: memory_states.archive(c, ids, EPOCH + 100))
         assert {} == tables.read(lambda c: memory_records.load_active(c, ids))
 
-        assert set(ids) == tables.read(lambda c: realms.readers_part(c, ids, None))
+        assert set(ids) == tables.read(lambda c: realms.filter_readable(c, ids, None))
 
 
 class TestUnknown:
@@ -103,7 +103,7 @@ class TestUnknown:
                 change(tables, each, caller=Caller("STRANGER"))
             texts.append(str(refused.value))
         assert texts[1].isprintable()
-        called = f"#{name}" if name.isascii() and name.isprintable() else shown(name)
+        called = f"#{name}" if name.isascii() and name.isprintable() else format_given(name)
         assert texts[0].replace(f"#{secret}", "ID") == texts[1].replace(called, "ID", 1)
 
 

@@ -43,7 +43,7 @@ def learn(filed: Filed, letter: str, content: str) -> None:
     )
     engine = opening.open_writing(filed.path)
     with engine.begin() as connection:
-        made = passages.of_item(content, collection="cortex_insights", item_id=name)
+        made = passages.make_passages(content, collection="cortex_insights", item_id=name)
         put_passages(connection, made)
     engine.dispose()
 
@@ -107,7 +107,7 @@ class TestRecovery:
 
     def test_words_of_the_backup(self, filed: Filed) -> None:
         """Words that were damaged in the backup are made anew."""
-        (copy,) = backups.listed(filed.home.backups)
+        (copy,) = backups.list_backups(filed.home.backups)
         with closing(sqlite3.connect(copy.path)) as opened, opened:
             opened.execute("UPDATE words_alone_data SET block = x'0011' WHERE id > 1")
         damaged(filed, "no database")
@@ -120,7 +120,7 @@ class TestRecovery:
 class TestRestore:
     def test_words(self, filed: Filed) -> None:
         """A restored ledger finds by its words, whatever those of the backup were."""
-        (copy,) = backups.listed(filed.home.backups)
+        (copy,) = backups.list_backups(filed.home.backups)
         with closing(sqlite3.connect(copy.path)) as opened, opened:
             opened.execute("UPDATE words_paired_data SET block = x'0011' WHERE id > 1")
         choice = offline.choose(filed.home, offline.LATEST)

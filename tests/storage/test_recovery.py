@@ -18,7 +18,7 @@ from cortex_actors.home import Home
 from cortex_actors.process import lock
 from cortex_actors.rules.decay import BACKUP_HOUR
 from cortex_actors.storage.ledger import backups, faults, files, offline, recovery
-from cortex_actors.storage.ledger.backups import problem
+from cortex_actors.storage.ledger.backups import find_problem
 from cortex_actors.storage.ledger.files import Halt
 from cortex_actors.testing import EPOCH, ManualClock
 from tests.storage.damage import AFTER, BEFORE, DAMAGE, READABLE, damaged, flipped, recovered
@@ -58,7 +58,7 @@ class TestDamage:
         report = recovered(filed)
         events = filed.count("events")
 
-        assert "" == problem(filed.path)
+        assert "" == find_problem(filed.path)
         assert READABLE.get(how, BEFORE) <= events <= BEFORE + AFTER
         assert events == BEFORE + report.salvaged.get("events", 0)
         assert "cortex-20260101T000000Z.db" == report.backup
@@ -77,7 +77,7 @@ class TestDamage:
         report = recovered(filed)
 
         assert report.backup is None
-        assert "" == problem(filed.path)
+        assert "" == find_problem(filed.path)
         assert report.salvaged.get("events", 0) == filed.count("events")
         if how == "index leaf":
             assert (BEFORE + AFTER, 1) == (filed.count("events"), filed.count("projects"))
@@ -141,7 +141,7 @@ class TestGone:
     @pytest.mark.parametrize("why", ["newer", "damaged", "another's"])
     def test_none_is_good(self, filed: Filed, why: str) -> None:
         """Where no backup can be used, no empty ledger takes the place of the one that is gone."""
-        (copy,) = backups.listed(filed.home.backups)
+        (copy,) = backups.list_backups(filed.home.backups)
         if why == "newer":
             with closing(sqlite3.connect(copy.path)) as opened:
                 opened.execute("PRAGMA user_version = 99")
@@ -158,7 +158,7 @@ class TestGone:
     @pytest.mark.parametrize("damage", ["gone", "damaged"])
     def test_older_than_the_baseline(self, filed: Filed, damage: str) -> None:
         """An empty ledger does not take the place of one whose good backup is only too old."""
-        (copy,) = backups.listed(filed.home.backups)
+        (copy,) = backups.list_backups(filed.home.backups)
         with closing(sqlite3.connect(copy.path)) as opened:
             opened.execute("PRAGMA user_version = 6")
         if damage == "gone":
@@ -236,7 +236,7 @@ class TestNoDamage:
             error.sqlite_errorname = "SQLITE_PROTOCOL"
             raise error
 
-        monkeypatch.setattr(files, "reader", refused)
+        monkeypatch.setattr(files, "open_reader", refused)
         with pytest.raises(LedgerDown):
             recovery.make_ready(filed.home, filed.clock)
 
@@ -357,7 +357,7 @@ class TestTold:
 
         assert lost.startswith("none known to be missing, ")
         assert f" rows are back from it, {lost}; " in caplog.text
-        assert f" rows salvaged, {lost}; see " in recovery.sentence(found)
+        assert f" rows salvaged, {lost}; see " in recovery.format_sentence(found)
 
 
 class TestRoom:

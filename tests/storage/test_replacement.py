@@ -11,7 +11,7 @@ import pytest
 from cortex_actors.clock import SECOND
 from cortex_actors.errors import BadInput, LedgerDown, NotFound, StoreTooNew, StoreTooOld
 from cortex_actors.storage.ledger import backups, offline
-from cortex_actors.storage.ledger.backups import problem
+from cortex_actors.storage.ledger.backups import find_problem
 from cortex_actors.testing import EPOCH
 from tests.storage.ledgers import PAGE, Filed, unclosed
 
@@ -70,7 +70,7 @@ class TestCutShort:
             old = [each for each in filed.names("cortex.db.replaced-*") if each[-1] == "Z"]
             wal = filed.home.root / "cortex.db-wal"
 
-            assert "" == problem(filed.path)
+            assert "" == find_problem(filed.path)
             assert ([(30,)] if not old else [(31,)]) == filed.ask("SELECT epoch FROM owner")
             assert not (old and wal.exists() and wal.stat().st_size)
         print(f"{step - 1} power cuts between two renamings")  # noqa: T201 - a figure for the log

@@ -16,7 +16,7 @@ from cortex_actors.storage.pipeline.resolutions import Resolution
 if TYPE_CHECKING:
     from tests.storage.support import Store
 
-ATLAS = Project.at("/code/atlas", 1)
+ATLAS = Project.from_root("/code/atlas", 1)
 
 WRITTEN = Resolution(
     path="/code/atlas/CLAUDE.md",
@@ -71,7 +71,7 @@ class TestKeep:
         await kept.write(lambda c: resolutions.keep(c, WRITTEN, newer))
 
         assert ["- Be kind.", "- Run pytest."] == await bullets(kept)
-        assert 1 == len(await kept.read(resolutions.paths))
+        assert 1 == len(await kept.read(resolutions.list_paths))
 
     async def test_refused(self, kept: Store) -> None:
         """Where nothing could be written, section and bullets stay what stands there."""

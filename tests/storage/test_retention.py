@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import delete, insert
 
-from cortex_actors.clock import DAY, ulid
+from cortex_actors.clock import DAY, make_ulid
 from cortex_actors.domain.event import Event, FileChanged, Payload
 from cortex_actors.storage import projects
 from cortex_actors.storage.events import store as append
@@ -31,7 +31,7 @@ def at(days: float) -> int:
 async def said(store: Store, *ages: float) -> list[int]:
     """Store events of so many days ago, for an accumulator; return their numbers."""
     events: list[Event[Payload]] = [
-        Event(f"evt_{ulid(at(age))}", FILE_CHANGED, FileChanged("p", f"/{age}"), at(age), "me")
+        Event(f"evt_{make_ulid(at(age))}", FILE_CHANGED, FileChanged("p", f"/{age}"), at(age), "me")
         for age in ages
     ]
     stored = await store.write(lambda c: append(c, events))
@@ -53,7 +53,7 @@ async def ran(
 ) -> None:
     """Store runs of so many days ago."""
     for age in ages:
-        run = PipelineRun(f"run_{ulid(at(age))}", kind, at(age), at(age), state, path=path)
+        run = PipelineRun(f"run_{make_ulid(at(age))}", kind, at(age), at(age), state, path=path)
         await store.write(lambda c, run=run: projects.record(c, run))  # type: ignore[misc]
 
 

@@ -38,7 +38,7 @@ class TestBegin:
             reviews.begin(connection, SourceKind.INSIGHT, key, at=at)
         reviews.end(connection, SourceKind.INSIGHT, "ins_b", at=9)
 
-        found = reviews.standing(connection)
+        found = reviews.list_revocations(connection)
         assert ["ins_c", "ins_a"] == [each.key for each in found]
         assert {"ins_a"} == reviews.load_revoked_insights(connection, ["ins_a", "ins_b", "ins_x"])
         assert set() == reviews.load_revoked_principles(connection)
@@ -69,7 +69,7 @@ class TestBars:
     def test_around(self, tables: Tables) -> None:
         """Following the folder around a project does not let its files in again, only others."""
         connection = tables.connection
-        inner, outer = Project.at("/atlas/docs", 1), Project.at("/atlas", 2)
+        inner, outer = Project.from_root("/atlas/docs", 1), Project.from_root("/atlas", 2)
         for each in (inner, outer):
             projects.add(connection, each)
         reviews.begin(connection, SourceKind.PROJECT, inner.id, at=1)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.project import Decision, Project, Review, SourceKind, project_id
+from cortex_actors.domain.project import Decision, Project, Review, SourceKind, make_project_id
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import principles, reviews, revoking
 from tests.storage.support import id_of
@@ -31,7 +31,7 @@ def world(tables: Tables) -> World:
 class TestWithdrawn:
     @pytest.mark.parametrize(
         ("kind", "key"),
-        [(PROJECT, project_id("/one")), (SourceKind.PATH, ONE), (SourceKind.PATH, "/one")],
+        [(PROJECT, make_project_id("/one")), (SourceKind.PATH, ONE), (SourceKind.PATH, "/one")],
     )
     def test_places(self, world: World, kind: SourceKind, key: str) -> None:
         """A project, a file or a folder says nothing any more; what others say stands."""
@@ -60,7 +60,7 @@ class TestWithdrawn:
     def test_taken_over(self, tables: Tables) -> None:
         """A project whose files a project around it has taken over is taken back all the same."""
         world = World(tables)
-        inner = Project.at("/one/docs", 1)
+        inner = Project.from_root("/one/docs", 1)
         world.says("/one/docs/CLAUDE.md", "a")
         world.says(ONE, "b")
         projects.add(world.connection, inner)
@@ -72,7 +72,7 @@ class TestWithdrawn:
         """A project that says nothing can be taken back, so that it never will."""
         world.project("four")
 
-        assert revoking.Revoked() == world.revoke(PROJECT, project_id("/four"))
+        assert revoking.Revoked() == world.revoke(PROJECT, make_project_id("/four"))
 
     def test_evidence_stays(self, world: World) -> None:
         """Observations, reviews and the texts themselves are kept, for the day it is lifted."""
@@ -80,7 +80,7 @@ class TestWithdrawn:
         kept = "SELECT * FROM observations", "SELECT id, content, first_seen_at FROM insights"
         reviews.decide(world.connection, Review(id_of("b"), Decision.APPROVED, 1))
         before = [tables.rows(query) for query in kept]
-        world.revoke(PROJECT, project_id("/one"))
+        world.revoke(PROJECT, make_project_id("/one"))
 
         assert before == [tables.rows(query) for query in kept]
         assert {id_of("b")} == reviews.load_decided(world.connection, Decision.APPROVED)
@@ -94,7 +94,7 @@ class TestPrinciples:
             "INSERT INTO principle_links VALUES (?, ?, 'related', 0.6, 'rules', 'alike', 1)",
             tuple(sorted((mine, theirs))),
         )
-        did = world.revoke(PROJECT, project_id("/one"), least=1)
+        did = world.revoke(PROJECT, make_project_id("/one"), least=1)
 
         assert ((mine, "b"),) == did.principles
         assert {theirs} == world.principles()
@@ -106,7 +106,7 @@ class TestPrinciples:
         world.says(THREE, "a")
         name = world.promote("a")
         world.connection.exec_driver_sql("UPDATE principles SET elaboration = 'as one says'")
-        did = world.revoke(PROJECT, project_id("/one"))
+        did = world.revoke(PROJECT, make_project_id("/one"))
 
         assert ((), frozenset({name})) == (did.principles, did.shaken)
         assert [(None,)] == world.tables.rows("SELECT elaboration FROM principles")
@@ -115,7 +115,7 @@ class TestPrinciples:
         """One that was promoted on this source's word goes, though another says it, too."""
         name = world.promote("a")
 
-        assert ((name, "a"),) == world.revoke(PROJECT, project_id("/one")).principles
+        assert ((name, "a"),) == world.revoke(PROJECT, make_project_id("/one")).principles
 
     def test_checkouts(self, world: World) -> None:
         """Two checkouts that are left are one voice, which is not enough."""
@@ -123,21 +123,21 @@ class TestPrinciples:
             world.says(path, "a", origin="github.com/acme/atlas")
         name = world.promote("a")
 
-        assert ((name, "a"),) == world.revoke(PROJECT, project_id("/one")).principles
+        assert ((name, "a"),) == world.revoke(PROJECT, make_project_id("/one")).principles
 
     def test_approved(self, world: World) -> None:
         """One that a person has approved stays as long as anybody says it."""
         name = world.promote("a")
         reviews.decide(world.connection, Review(id_of("a"), Decision.APPROVED, 1))
 
-        assert () == world.revoke(PROJECT, project_id("/one")).principles
-        assert ((name, "a"),) == world.revoke(PROJECT, project_id("/two")).principles
+        assert () == world.revoke(PROJECT, make_project_id("/one")).principles
+        assert ((name, "a"),) == world.revoke(PROJECT, make_project_id("/two")).principles
 
     def test_words(self, world: World) -> None:
         """One whose very words came of it goes, though it owes to others, too."""
         world.says(THREE, "c")
         name = world.promote("b", "c")
-        did = world.revoke(PROJECT, project_id("/one"))
+        did = world.revoke(PROJECT, make_project_id("/one"))
 
         assert ((name, "b"),) == did.principles
 
@@ -145,7 +145,7 @@ class TestPrinciples:
         """One that owes only a share to it loses that share and stays."""
         world.says(THREE, "c")
         name = world.promote("c", "b")
-        did = world.revoke(PROJECT, project_id("/one"))
+        did = world.revoke(PROJECT, make_project_id("/one"))
 
         assert ((), frozenset({name})) == (did.principles, did.shaken)
         left = principles.load_derivations(world.connection, [name])[name]
@@ -155,7 +155,7 @@ class TestPrinciples:
         """What a source has said before, and says no more, comes of it as well."""
         name = world.promote("b")
         world.says(ONE, "a")
-        did = world.revoke(PROJECT, project_id("/one"))
+        did = world.revoke(PROJECT, make_project_id("/one"))
 
         assert name in {each for each, _ in did.principles}
 
@@ -164,16 +164,16 @@ class TestPrinciples:
         world.says("/two/CLAUDE.local.md", "b")
         name = world.promote("b")
 
-        assert ((name, "b"),) == world.revoke(PROJECT, project_id("/one"), least=0).principles
+        assert ((name, "b"),) == world.revoke(PROJECT, make_project_id("/one"), least=0).principles
 
     def test_itself(self, world: World) -> None:
         """A principle that is taken back keeps its row, and is given to nobody."""
         name = world.promote("a")
-        assert [name] == [each.id for each in principles.given(world.connection, "m")[0]]
+        assert [name] == [each.id for each in principles.load_given(world.connection, "m")[0]]
 
         assert revoking.Revoked() == world.revoke(SourceKind.PRINCIPLE, name)
         assert {name} == world.principles()
-        assert [] == principles.given(world.connection, "m")[0]
+        assert [] == principles.load_given(world.connection, "m")[0]
 
 
 class TestLeftOver:
@@ -184,7 +184,7 @@ class TestLeftOver:
         world.resolve(TWO, gone, kept, taken)
         assert [] == revoking.list_left_over(world.connection)
 
-        world.revoke(PROJECT, project_id("/one"), least=1)
+        world.revoke(PROJECT, make_project_id("/one"), least=1)
         reviews.begin(world.connection, SourceKind.PRINCIPLE, taken, at=9)
         found = revoking.list_left_over(world.connection)
         assert [(TWO, "claude", gone), (TWO, "claude", taken)] == found

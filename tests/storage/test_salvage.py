@@ -36,7 +36,7 @@ class TestReport:
         damaged(filed, "table leaf")
         filed.path.write_bytes(filed.path.read_bytes())
         backups.tidy(filed.home.backups, now=EPOCH, hourly=1, daily=1)
-        for each in backups.listed(filed.home.backups):
+        for each in backups.list_backups(filed.home.backups):
             each.path.unlink()
         report = recovered(filed)
         known = {event_id(each) for each in range(BEFORE + AFTER)}
@@ -71,7 +71,7 @@ class TestReport:
 
         assert found is not None
         assert ("file is not a database", AFTER) == (found["reason"], found["salvaged"] // 2)
-        assert f"0 missing; see {found['report']}" in recovery.sentence(found)
+        assert f"0 missing; see {found['report']}" in recovery.format_sentence(found)
         assert (
             recovery.find_latest(filed.home.backups, filed.clock.now() + 8 * 24 * BACKUP_HOUR)
             is None
@@ -83,7 +83,7 @@ class TestReport:
         found = recovery.find_latest(filed.home.backups, EPOCH)
 
         assert found is not None
-        assert "cannot be read" in recovery.sentence(found)
+        assert "cannot be read" in recovery.format_sentence(found)
 
 
 class TestSalvage:

@@ -124,7 +124,15 @@ class TestDiffering:
         await store.says(THERE, "use pylint", project=HARBOR)
         one, other = sorted((id_of("use ruff"), id_of("use pylint")))
         found = contradictions.Contradiction(
-            contradictions.id_of(one, other), one, other, "contextual", 0.7, "me", "rules", "why", 1
+            contradictions.make_id(one, other),
+            one,
+            other,
+            "contextual",
+            0.7,
+            "me",
+            "rules",
+            "why",
+            1,
         )
         await store.write(lambda c: contradictions.replace(c, [found], []))
         asked = partial(contradictions.count_differing, ids=[one, other])

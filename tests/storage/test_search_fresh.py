@@ -127,7 +127,7 @@ class TestIndex:
     ) -> None:
         """Words are looked for while the index is asked, and again if texts came since."""
         looked: list[str] = []
-        read, near = many.records.read, words.near
+        read, near = many.records.read, words.find_near
 
         async def reads(query: Any) -> Any:
             found = await read(query)
@@ -142,7 +142,7 @@ class TestIndex:
         await many.search.load()
         expected = await many.ask("number late", 0, 0, 1)
         monkeypatch.setattr(many.records, "read", reads)
-        monkeypatch.setattr(words, "near", nearest)
+        monkeypatch.setattr(words, "find_near", nearest)
         found = await many.ask("number late", 0, 0, 1)
 
         assert (1 + len(late)) * ["words_alone", "words_paired"] == looked
@@ -276,5 +276,5 @@ class TestDamage:
         )
         await room.ask("?", 1, 0, 0)
 
-        waiting = embeddings.unembedded(room.tables.connection, MODEL, 10)
+        waiting = embeddings.list_unembedded(room.tables.connection, MODEL, 10)
         assert 1 == len(waiting)

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.clock import ulid
+from cortex_actors.clock import make_ulid
 from cortex_actors.domain.memory import CrumbRecord, Layer, Realm
 from cortex_actors.storage import agent_records
 from cortex_actors.storage.search import hits as search_tagged
-from cortex_actors.storage.search.hits import tagged
+from cortex_actors.storage.search.hits import list_tagged
 from cortex_actors.storage.search.query import Past, Where
 from cortex_actors.testing import EPOCH
 from tests.storage.room import Room
@@ -43,7 +43,7 @@ def room(tables: Tables) -> Room:
         memory(f"{WORD} bridge", 30, realm=Realm.BRIDGE, related=("B",), tags=("x",)),
     )
     crumb = CrumbRecord(
-        f"crm_{ulid(EPOCH)}", "A", session_id="s", summary=f"{WORD} crumb", left_at=EPOCH
+        f"crm_{make_ulid(EPOCH)}", "A", session_id="s", summary=f"{WORD} crumb", left_at=EPOCH
     )
     agent_records.leave(tables.connection, crumb)
     return room
@@ -118,7 +118,7 @@ class TestTagged:
     def found(self, room: Room, *words: str, **given: object) -> list[tuple[str, tuple[str, ...]]]:
         """Return the texts that are filed under words, and under which of them."""
         asked = {"limit": 10, **given}
-        some = tagged(room.tables.connection, words, **asked)  # type: ignore[arg-type]
+        some = list_tagged(room.tables.connection, words, **asked)  # type: ignore[arg-type]
         return [(each.hit.text.removeprefix(f"{WORD} "), each.matched) for each in some]
 
     def test_order(self, room: Room) -> None:

@@ -27,7 +27,7 @@ def room(tables: Tables) -> Room:
     room.remember(memory("port 5432", 0), memory("the port is open", 10))
     whole, parts = memory("port 5432, and it is open", 100), ["port 5432", "the port is open"]
     ids = [mem(each) for each in parts]
-    memory_states.form(tables.connection, whole, ids, at=EPOCH + 100, by=Decider.RULES)
+    memory_states.write_whole(tables.connection, whole, ids, at=EPOCH + 100, by=Decider.RULES)
     room.remember(memory("port 5433 now", 200))
     memory_states.supersede(tables.connection, whole.id, mem("port 5433 now"), EPOCH + 200)
     return room
@@ -99,7 +99,7 @@ class TestOriginal:
         parts = [mem("port a"), mem("port b")]
         whole = memory("port a and b")
         connection = tables.connection
-        memory_states.form(connection, whole, parts, at=EPOCH, by=Decider.RULES)
+        memory_states.write_whole(connection, whole, parts, at=EPOCH, by=Decider.RULES)
         change = MemoryChange(ChangeKind.MERGE, whole.id, by="owner", at=EPOCH, others=tuple(parts))
         memory_history.note(connection, change)
         memory_undo.split(connection, whole.id, by="owner", at=EPOCH + 1)

@@ -13,7 +13,7 @@ from cortex_actors.rules import decay
 from cortex_actors.rules.decay import DECAYS, HOUR, Decay
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.search.scope import present
+from cortex_actors.storage.search.scope import match_present
 from cortex_actors.storage.tables.schema import memories as rows
 from cortex_actors.testing import EPOCH
 from tests.storage.room import Room
@@ -32,7 +32,7 @@ def selected(
     tables: Tables, least: float, now: int, decays: Mapping[Layer, Decay] = DECAYS
 ) -> set[str]:
     """Return the memories that have that attention, as the ledger says."""
-    query = select(rows.c.id).where(present(least, now, decays))
+    query = select(rows.c.id).where(match_present(least, now, decays))
     return set(tables.connection.execute(query).scalars())
 
 
@@ -63,7 +63,7 @@ class TestPresent:
         for _ in range(3):
             now = EPOCH + chance.randrange(-50 * HOUR, 500 * HOUR)
             decays = chance.choice([DECAYS, OTHERS])
-            weights = {each.id: decay.attention_of(each, now, decays) for each in some}
+            weights = {each.id: decay.compute_attention(each, now, decays) for each in some}
             for least in (chance.uniform(0, 1.5), chance.choice(list(weights.values()))):
                 expected = {name for name, weight in weights.items() if weight >= least}
                 assert expected == selected(tables, least, now, decays), (seed, now, least)

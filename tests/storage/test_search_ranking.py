@@ -200,7 +200,7 @@ class TestConflicts:
 async def test_called(tables: Tables) -> None:
     """Followed projects are known by their names; others are not named by a question."""
     projects.add(tables.connection, ATLAS)
-    gone = Project.at("/gone", EPOCH)
+    gone = Project.from_root("/gone", EPOCH)
     projects.add(tables.connection, gone)
     projects.remove(tables.connection, gone.id)
 

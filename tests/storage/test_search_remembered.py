@@ -12,7 +12,7 @@ from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import PROBE, Layer, MemoryType, Realm
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.search import similar_memories
-from cortex_actors.storage.search.hits import time_range
+from cortex_actors.storage.search.hits import format_hours
 from cortex_actors.storage.search.query import Where
 from cortex_actors.testing import EPOCH
 from tests.storage.room import Room
@@ -76,7 +76,7 @@ class TestTold:
         """Its times are microseconds, and the hours of a day beside them."""
         times = [extra[key] for key in ("created_at", "promoted_at", "said_from", "said_until")]
         assert [EPOCH + 1, EPOCH + 5, EPOCH, EPOCH + 90 * MINUTE] == times
-        assert time_range(EPOCH, EPOCH + 90 * MINUTE) == extra["time_range"]
+        assert format_hours(EPOCH, EPOCH + 90 * MINUTE) == extra["time_range"]
 
     def test_state(self, extra: dict[str, Any]) -> None:
         """And how present it is, how fast it fades, and what is to be known before it is used."""
@@ -99,7 +99,7 @@ class TestTold:
         first, whole = memory("deploy a b"), memory("deploy a b c")
         for made, parts in ((first, ("deploy a", "deploy b")), (whole, ("deploy a b", "deploy c"))):
             ids = [mem(each) for each in parts]
-            memory_states.form(tables.connection, made, ids, at=EPOCH, by=Decider.RULES)
+            memory_states.write_whole(tables.connection, made, ids, at=EPOCH, by=Decider.RULES)
 
         (hit,) = (await room.ask("deploy")).hits
         assert (whole.id, 3) == (hit.id, hit.extra["merged_from"])
@@ -117,8 +117,8 @@ class TestTold:
 
     def test_time_range(self) -> None:
         """Hours are those of UTC; where nobody said them there are none."""
-        assert "00:00:00 - 01:30:05" == time_range(0, 90 * MINUTE + 5_000_000)
-        assert time_range(None, None) is None
+        assert "00:00:00 - 01:30:05" == format_hours(0, 90 * MINUTE + 5_000_000)
+        assert format_hours(None, None) is None
 
 
 class TestConflicts:

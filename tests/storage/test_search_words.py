@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cortex_actors.errors import WordsDamaged
 from cortex_actors.storage import passages
 from cortex_actors.storage.search import words
-from cortex_actors.storage.search.words import Moment, Postings, near
+from cortex_actors.storage.search.words import Moment, Postings, find_near
 from cortex_actors.text.terms import Term
 from cortex_actors.text.terms import find_terms as terms_of
 from tests.storage.things import put_passages
@@ -35,7 +35,9 @@ def learn(tables: Tables, *texts: str) -> Connection:
     made = [
         passage
         for number, text in enumerate(texts)
-        for passage in passages.of_item(text, collection="cortex_village", item_id=f"{number:04}")
+        for passage in passages.make_passages(
+            text, collection="cortex_village", item_id=f"{number:04}"
+        )
     ]
     put_passages(tables.connection, made)
     return tables.connection
@@ -43,8 +45,8 @@ def learn(tables: Tables, *texts: str) -> Connection:
 
 def asked(connection: Connection, question: str, *, most: int = 9) -> list[str]:
     """Return the terms a question is searched by, as a person reads them."""
-    among = Moment(connection, Postings()).among("words_alone")
-    return [each.shown for each in words.searched(connection, question, most=most, among=among)]
+    among = Moment(connection, Postings()).load_among("words_alone")
+    return [each.shown for each in words.choose_terms(connection, question, most=most, among=among)]
 
 
 def placed(
@@ -57,9 +59,9 @@ def placed(
 ) -> list[ListedItem]:
     """Return what a question finds by its words among passages of those numbers, or all."""
     ids = None if some is None else np.fromiter(some, np.int64)
-    among = Moment(connection, Postings(), ids).among("words_alone")
-    terms = words.searched(connection, question, most=most, among=among)
-    return near(connection, terms, among=among, depth=depth)
+    among = Moment(connection, Postings(), ids).load_among("words_alone")
+    terms = words.choose_terms(connection, question, most=most, among=among)
+    return find_near(connection, terms, among=among, depth=depth)
 
 
 def found(connection: Connection, question: str, *, most: int = 12, depth: int = 10) -> list[str]:
@@ -155,11 +157,11 @@ class TestAnyText:
     def test_after_an_error(self) -> None:
         """Words are cut after a failure, and where SQLite has taken back what it was given."""
         with pytest.raises(UnicodeEncodeError):
-            words.distinct([Term("lone \ud800")])
-        assert [("cut",)] == [*words.distinct([Term("cut")]).values()]
+            words.find_distinct([Term("lone \ud800")])
+        assert [("cut",)] == [*words.find_distinct([Term("cut")]).values()]
         words._cutter().rollback()  # as SQLite does it without memory
 
-        assert [("again",)] == [*words.distinct([Term("again")]).values()]
+        assert [("again",)] == [*words.find_distinct([Term("again")]).values()]
 
 
 class TestWeights:
@@ -172,10 +174,10 @@ class TestWeights:
         texts += ["天気 天気がいい word1", "?", "word0 word1 word0 word1 word0 word1"]
         connection = learn(tables, *texts)
         places = [place for place in range(len(texts)) if not part or place % 3]
-        with words.said([texts[place] for place in places]) as private:
+        with words.open_texts([texts[place] for place in places]) as private:
             for question in ("word0 word3 word40", '"word0 word1" word9', "天気 word2", "wordless"):
-                terms = words.distinct(terms_of(question))
-                expected = words.best(private, terms, len(texts))
+                terms = words.find_distinct(terms_of(question))
+                expected = words.find_best(private, terms, len(texts))
                 some = [place + 1 for place in places] if part else None
                 mine = placed(connection, question, some=some, depth=len(texts))
                 assert [f"{places[n]:04}" for n, _ in expected] == [each.item_id for each in mine]
@@ -203,7 +205,7 @@ class TestWeights:
                 passage
                 for item in items
                 if draw.random() < 0.8
-                for passage in passages.of_item(
+                for passage in passages.make_passages(
                     " ".join(draw.choices(VOCABULARY[:20], k=9)),
                     collection="cortex_village",
                     item_id=item,
@@ -212,20 +214,22 @@ class TestWeights:
             passages.replace(connection, "cortex_village", items, made)
             if draw.random() < 0.3:  # as a start does, of words in more than a share of the texts
                 known.load_common(connection, words="words_alone")
-            among = Moment(connection, known).among("words_alone")
-            terms = words.searched(connection, "word1 word2 word3", most=9, among=among)
-            found = near(connection, terms, among=among, depth=10)
+            among = Moment(connection, known).load_among("words_alone")
+            terms = words.choose_terms(connection, "word1 word2 word3", most=9, among=among)
+            found = find_near(connection, terms, among=among, depth=10)
             assert found == placed(connection, "word1 word2 word3", most=9)
 
     def test_read_once(self, tables: Tables) -> None:
         """Lengths are counted again when something came or went, and else only looked up."""
         known, connection = Postings(), learn(tables, "one two", "three")
-        first, again = (Moment(connection, known).among("words_alone") for _ in range(2))
+        first, again = (Moment(connection, known).load_among("words_alone") for _ in range(2))
         assert first.lengths is again.lengths
-        put_passages(connection, passages.of_item("four", collection="cortex_village", item_id="x"))
-        later = Moment(connection, known).among("words_alone")
+        put_passages(
+            connection, passages.make_passages("four", collection="cortex_village", item_id="x")
+        )
+        later = Moment(connection, known).load_among("words_alone")
         passages.replace(connection, "cortex_village", ["x"], [])
-        last = Moment(connection, known).among("words_alone")
+        last = Moment(connection, known).load_among("words_alone")
 
         assert [(2, 3), (3, 4), (2, 3)] == [(e.count, e.tokens) for e in (first, later, last)]
 
@@ -240,7 +244,7 @@ class TestWeights:
         others = [
             passage
             for number in range(500)
-            for passage in passages.of_item(
+            for passage in passages.make_passages(
                 " ".join(draw.choices(VOCABULARY[:20], k=90)),
                 collection="cortex_private",
                 item_id=f"x{number}",

@@ -10,7 +10,7 @@ import pytest
 from cortex_actors.errors import ConfigurationError
 from cortex_actors.sections import StorageSettings
 from cortex_actors.storage.index.chroma import Server
-from cortex_actors.storage.index.life import FLOOR, MARKER, Generations, suspicion
+from cortex_actors.storage.index.life import FLOOR, MARKER, Generations, find_suspicion
 from cortex_actors.storage.index.pending import IndexState
 
 if TYPE_CHECKING:
@@ -33,35 +33,37 @@ class TestFolders:
         sizes = {"data_level0_bin": 16_760_000, "link_lists_bin": 87_056}
         folder = files(tmp_path, **sizes, index_metadata_pickle=680_168)
 
-        assert "" == suspicion(folder, rows=10_000, vector_bytes=1_536)
+        assert "" == find_suspicion(folder, rows=10_000, vector_bytes=1_536)
 
     def test_new(self, tmp_path: Path) -> None:
         """An empty folder is a new generation."""
-        assert "" == suspicion(tmp_path, rows=0, vector_bytes=1_536)
+        assert "" == find_suspicion(tmp_path, rows=0, vector_bytes=1_536)
 
     def test_empty_pickle(self, tmp_path: Path) -> None:
         """A file that was opened for writing and never written is what a power cut leaves."""
         folder = files(tmp_path, data_level0_bin=4_096, index_metadata_pickle=0)
 
-        assert "index_metadata.pickle is empty" in suspicion(folder, rows=9, vector_bytes=12)
+        assert "index_metadata.pickle is empty" in find_suspicion(folder, rows=9, vector_bytes=12)
 
     def test_links(self, tmp_path: Path) -> None:
         """Links that are ten times as large as the vectors they link are garbage."""
         folder = files(tmp_path, data_level0_bin=100_000, link_lists_bin=1_000_001)
 
-        assert "link_lists.bin has 1,000,001 bytes" in suspicion(folder, rows=9, vector_bytes=12)
+        assert "link_lists.bin has 1,000,001 bytes" in find_suspicion(
+            folder, rows=9, vector_bytes=12
+        )
 
     def test_bloat(self, tmp_path: Path) -> None:
         """A folder that swallows the disk is given up before it has."""
         folder = files(tmp_path, data_level0_bin=FLOOR + 1_000_000)
 
-        assert "its files have" in suspicion(folder, rows=10, vector_bytes=1_536)
-        assert "" == suspicion(folder, rows=1_000, vector_bytes=1_536)
+        assert "its files have" in find_suspicion(folder, rows=10, vector_bytes=1_536)
+        assert "" == find_suspicion(folder, rows=1_000, vector_bytes=1_536)
 
     def test_gone(self, tmp_path: Path) -> None:
         """A folder that cannot be looked into is an error, not a sound one."""
         with pytest.raises(FileNotFoundError):
-            suspicion(tmp_path / "nowhere", rows=0, vector_bytes=1_536)
+            find_suspicion(tmp_path / "nowhere", rows=0, vector_bytes=1_536)
 
 
 class TestServers:
@@ -77,7 +79,7 @@ class TestServers:
     )
     def test_used(self, url: str, same: str) -> None:
         """A server on this machine, or behind TLS anywhere, is used; ports have their defaults."""
-        assert same == Server.of(url).url
+        assert same == Server.from_address(url).url
 
     @pytest.mark.parametrize(
         ("url", "why"),
@@ -97,12 +99,12 @@ class TestServers:
     def test_refused(self, url: str, why: str) -> None:
         """Any other address is refused, with the reason, before anything is sent there."""
         with pytest.raises(ConfigurationError, match=why):
-            Server.of(url)
+            Server.from_address(url)
 
     def test_password(self) -> None:
         """A password in an address is not repeated in the error."""
         with pytest.raises(ConfigurationError) as caught:
-            Server.of("https://me:secret@chroma.example.org")
+            Server.from_address("https://me:secret@chroma.example.org")
 
         assert "secret" not in str(caught.value)
 
@@ -117,10 +119,10 @@ class TestSweep:
                 (tmp_path / name / MARKER).write_text(json.dumps({"url": where}))
         settings = StorageSettings(index="server", index_url=url)
         places = Generations(tmp_path, settings, ("cortex_insights",))
-        place = places.place(IndexState(4, "m", 0, "dd"))
+        place = places.find_place(IndexState(4, "m", 0, "dd"))
         places.prepare(place)
         places.sweep(place)
 
         assert {"gen-2-bb", "gen-4-dd"} == {path.name for path in tmp_path.iterdir()}
-        assert {"-g2-bb": tmp_path / "gen-2-bb"} == places.remote(place)
-        assert "-g4-dd" == place.params()["suffix"]
+        assert {"-g2-bb": tmp_path / "gen-2-bb"} == places.list_remote(place)
+        assert "-g4-dd" == place.as_params()["suffix"]

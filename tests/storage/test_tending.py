@@ -187,7 +187,7 @@ class TestSink:
         """A step that somebody has undone is not made again by itself."""
         scene.save(memory("x", layer=Layer.SENSORY, access_count=2))
         await scene.tending.sink()
-        (change,) = scene.tables.read(lambda c: memory_history.listed(c, memory=mem("x")))[0]
+        (change,) = scene.tables.read(lambda c: memory_history.list_changes(c, memory=mem("x")))[0]
         scene.tables.write(lambda c: memory_undo.undo(c, change.id, by="owner", at=EPOCH + 1))
         held = scene.tables.read(
             lambda c: list(memory_attention.load_inputs(c, [mem("x")]).values())
@@ -247,7 +247,7 @@ class TestArchive:
         assert [mem("x")] == await scene.tending.archive(7)
         assert MemoryStatus.ARCHIVED == scene.one("x").status
 
-        (change,) = scene.tables.read(lambda c: memory_history.listed(c, memory=mem("x")))[0]
+        (change,) = scene.tables.read(lambda c: memory_history.list_changes(c, memory=mem("x")))[0]
         assert (ChangeKind.ARCHIVE, "scheduler", "Faded for 7 days") == (
             change.kind,
             change.by,

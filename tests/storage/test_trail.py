@@ -40,7 +40,7 @@ TABS, SAME, OTHER = "Use tabs", "Indent with tabs", "Use spaces"
 
 async def _history(store: Store, name: str) -> dict[str, Any]:
     """Return the chain that an id is a link of."""
-    return await store.read(lambda c: history.load_history(c, history.named(c, name)))
+    return await store.read(lambda c: history.load_history(c, history.find_start(c, name)))
 
 
 async def _chain(store: Store) -> Principle:
@@ -70,7 +70,7 @@ def _against() -> Contradiction:
     """Return what was found between two of the texts."""
     one, other = sorted([id_of(TABS), id_of(OTHER)])
     return Contradiction(
-        contradictions.id_of(one, other),
+        contradictions.make_id(one, other),
         one,
         other,
         "direct",
@@ -185,7 +185,7 @@ class TestHistory:
             assert whole["principles"] == found["principles"], name
             assert whole["files"] == found["files"], name
 
-        start = await history.standing_at(store.records, AGENTS, 2)
+        start = await history.find_line_start(store.records, AGENTS, 2)
         line = await store.read(lambda c: history.load_history(c, start))
         assert whole["files"] == line["files"]
         assert {"kind": "line", "id": f"{AGENTS}:2"} == line["asked"]
@@ -244,4 +244,4 @@ class TestHistory:
         with pytest.raises(BadInput, match="give more of the id"):
             await _history(store, shared)
         with pytest.raises(NotFound, match="cortex insights --in FILE"):
-            await history.standing_at(store.records, CLAUDE, 999)
+            await history.find_line_start(store.records, CLAUDE, 999)

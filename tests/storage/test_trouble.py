@@ -112,7 +112,7 @@ class TestLowWater:
             with pytest.raises(StorageFull, match="low_water_mb"):
                 await store.write(note)
             written = await store.records.write(note, vital=True)
-            monkeypatch.setattr(writer.LedgerFile, "shortage", lambda _self: None)
+            monkeypatch.setattr(writer.LedgerFile, "find_shortage", lambda _self: None)
             again = await store.write(note)
 
         assert (1, 1) == (written, again)
@@ -121,9 +121,9 @@ class TestLowWater:
         """Free space below the mark is a shortage; without a mark there is none."""
         path = tmp_path / "cortex.db"
 
-        assert writer.LedgerFile(path, low_water=10**18).shortage() is not None
-        assert writer.LedgerFile(path, low_water=1).shortage() is None
-        assert writer.LedgerFile(path).shortage() is None
+        assert writer.LedgerFile(path, low_water=10**18).find_shortage() is not None
+        assert writer.LedgerFile(path, low_water=1).find_shortage() is None
+        assert writer.LedgerFile(path).find_shortage() is None
 
 
 class TestFault:

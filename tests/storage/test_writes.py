@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from sqlalchemy import update
 
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import hash_file
 from cortex_actors.errors import BeingWritten, LedgerDown
 from cortex_actors.files.swap import WriteEntry, WriteState, insist
 from cortex_actors.storage import projects
@@ -33,7 +33,7 @@ _ENTRY = WriteEntry(
     path=f"{ATLAS.root}/CLAUDE.md",
     agent="claude",
     before=b"# One\n",
-    after_sha256=file_hash(b"# One\n- x\n"),
+    after_sha256=hash_file(b"# One\n- x\n"),
     aside=".CLAUDE.md.cortex-1",
     began_at=EPOCH,
 )
@@ -145,9 +145,9 @@ class TestInTheLedger:
 
         sql = "SELECT state, aside, displaced FROM file_writes ORDER BY seq"
         assert [("undone", ".x", None), ("undone", "", b"mine")] == await store.rows(sql)
-        assert await journal.last(_ENTRY.path) is None
+        assert await journal.find_last(_ENTRY.path) is None
         await journal.clear(first.seq)
-        assert [] == await journal.unfinished()
+        assert [] == await journal.list_unfinished()
 
     async def test_queued(self, store: Store) -> None:
         """A write that was begun before a crash is found, though its row is not committed yet."""
@@ -162,7 +162,7 @@ class TestInTheLedger:
         holding = asyncio.create_task(store.records.write(hold))
         await eventually(taken.is_set)
         beginning = asyncio.create_task(journal.begin(_ENTRY))
-        looking = asyncio.create_task(journal.unfinished())
+        looking = asyncio.create_task(journal.list_unfinished())
         try:
             # During the first read both are asked; the others are answered after a look that
             # does not wait in the queue.

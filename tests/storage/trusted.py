@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cortex_actors.domain.insight import hash_section
-from cortex_actors.domain.principle import Derivation, Ending, GivenBullet, principle_id
+from cortex_actors.domain.principle import Derivation, Ending, GivenBullet, make_principle_id
 from cortex_actors.domain.project import Project
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import (
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def made_of(text: str) -> str:
     """Return the id of the principle that says a text."""
-    return principle_id(hash_section(text))
+    return make_principle_id(hash_section(text))
 
 
 class World:
@@ -43,7 +43,7 @@ class World:
 
     def project(self, name: str, origin: str | None = None) -> Project:
         """Return a project that is followed, a checkout of a repository if one is named."""
-        found = Project.at(f"/{name}", EPOCH)
+        found = Project.from_root(f"/{name}", EPOCH)
         projects.add(self.connection, found)
         projects.locate(self.connection, {found.id: origin})
         return found
@@ -62,7 +62,7 @@ class World:
 
     def promote(self, text: str, *others: str) -> str:
         """Make a text a principle that comes of it and of others; return its id."""
-        found = insight_lists.by_ids(self.connection, [id_of(text)])[id_of(text)]
+        found = insight_lists.load_insights(self.connection, [id_of(text)])[id_of(text)]
         made = make_principle(found, self.at)
         principles.add(self.connection, [made])
         owed = [Derivation(made.id, id_of(each), 0.5) for each in (text, *others)]

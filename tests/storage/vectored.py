@@ -50,7 +50,7 @@ class Vectored:
         self, name: str, text: str, *, before: str | None = None, collection: str = PRIVATE
     ) -> None:
         """Let an item be found by a text."""
-        made = passages.of_item(text, collection=collection, item_id=name, before=before)
+        made = passages.make_passages(text, collection=collection, item_id=name, before=before)
         with self.writing.begin() as connection:
             put_passages(connection, made)
 
@@ -59,7 +59,9 @@ class Vectored:
         made = [
             passage
             for name, (text, before) in texts.items()
-            for passage in passages.of_item(text, collection=PRIVATE, item_id=name, before=before)
+            for passage in passages.make_passages(
+                text, collection=PRIVATE, item_id=name, before=before
+            )
         ]
         with self.writing.begin() as connection:
             put_passages(connection, made)

@@ -48,7 +48,7 @@ class Watch:
         """Start the watcher and return once it has looked, sweeps and hears."""
         await self.office.employ("watcher", self.make)
         await eventually(self.watcher._looked.is_set)
-        await eventually(lambda: self.hints.wanted() == self.hints.folders)
+        await eventually(lambda: self.hints.list_wanted() == self.hints.folders)
         await self.watcher.actor_ref.ask_async(None, timeout=10)
 
     def make(self) -> Watcher:
@@ -114,7 +114,7 @@ class Watch:
         swept = sweep(str(self.root), self.project.id, max_depth=3)
 
         def unit(connection: Connection) -> None:
-            for path in projects.files(connection, self.project.id):
+            for path in projects.load_files(connection, self.project.id):
                 projects.forget(connection, path)
             for state in swept.files.values():
                 projects.note_file(connection, replace(state, sha256=sha256), 1)

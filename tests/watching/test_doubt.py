@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import hash_file
 from cortex_actors.watching.sweep import sweep
 from cortex_actors.watching.watcher import MOST, Doubts
 
@@ -32,7 +32,7 @@ def file(tmp_path: Path) -> Path:
 def known(file: Path) -> dict[str, FileState]:
     """Return what is known of a file that was just read."""
     swept = sweep(str(file.parent), "p", max_depth=0)
-    digest = file_hash(file.read_bytes())
+    digest = hash_file(file.read_bytes())
     return {path: replace(state, sha256=digest) for path, state in swept.files.items()}
 
 
@@ -50,50 +50,50 @@ class TestDoubts:
         """A file that was changed unseen is told of until somebody says that it was said."""
         states = unseen(file, known(file), "Use eels.\n")
         doubts = Doubts()
-        assert [str(file)] == doubts.differing(states, states, LATER)
-        assert [str(file)] == doubts.differing(states, states, LATER)
-        doubts.settled([str(file)], states)
+        assert [str(file)] == doubts.find_changed(states, states, LATER)
+        assert [str(file)] == doubts.find_changed(states, states, LATER)
+        doubts.note_settled([str(file)], states)
 
-        assert [] == doubts.differing(states, states, LATER)
+        assert [] == doubts.find_changed(states, states, LATER)
 
     def test_once(self, file: Path) -> None:
         """What says what was read is hashed once for each reading."""
         states = known(file)
         doubts = Doubts()
-        assert [] == doubts.differing(states, states, LATER)
+        assert [] == doubts.find_changed(states, states, LATER)
         changed = unseen(file, states, "Use eels.\n")
         states_again = {str(file): replace(changed[str(file)], ctime_ns=states[str(file)].ctime_ns)}
-        assert [] == doubts.differing(states_again, states_again, LATER)
+        assert [] == doubts.find_changed(states_again, states_again, LATER)
 
-        assert [str(file)] == doubts.differing(changed, changed, LATER)
+        assert [str(file)] == doubts.find_changed(changed, changed, LATER)
 
     def test_too_soon(self, file: Path) -> None:
         """A file is left alone as long as another change could hide."""
         states = unseen(file, known(file), "Use eels.\n")
         changed = max(states[str(file)].mtime_ns, states[str(file)].ctime_ns) // 1_000
         doubts = Doubts()
-        assert [] == doubts.differing(states, states, changed + 1_900_000)
+        assert [] == doubts.find_changed(states, states, changed + 1_900_000)
 
-        assert [str(file)] == doubts.differing(states, states, changed + 2_100_000)
+        assert [str(file)] == doubts.find_changed(states, states, changed + 2_100_000)
 
     def test_not_in_doubt(self, file: Path) -> None:
         """What looks different, is gone, or could not be read is for others."""
         states = unseen(file, known(file), "Use eels.\n")
         (state,) = states.values()
         doubts = Doubts()
-        assert [] == doubts.differing(states, {}, LATER)
-        assert [] == doubts.differing(states, {str(file): replace(state, size=1)}, LATER)
-        assert [] == doubts.differing({str(file): replace(state, sha256="")}, states, LATER)
-        assert [] == doubts.differing({str(file): replace(state, error="x")}, states, LATER)
+        assert [] == doubts.find_changed(states, {}, LATER)
+        assert [] == doubts.find_changed(states, {str(file): replace(state, size=1)}, LATER)
+        assert [] == doubts.find_changed({str(file): replace(state, sha256="")}, states, LATER)
+        assert [] == doubts.find_changed({str(file): replace(state, error="x")}, states, LATER)
 
     def test_unreadable(self, file: Path) -> None:
         """What cannot be read now, is no file, or too large, is not in doubt."""
         states = known(file)
         doubts = Doubts()
         file.unlink()
-        assert [] == doubts.differing(states, states, LATER)
+        assert [] == doubts.find_changed(states, states, LATER)
         os.mkfifo(file)
-        assert [] == Doubts().differing(states, states, LATER)
+        assert [] == Doubts().find_changed(states, states, LATER)
         file.unlink()
         file.write_bytes(b"x" * (MOST + 1))
-        assert [] == Doubts().differing(states, states, LATER)
+        assert [] == Doubts().find_changed(states, states, LATER)

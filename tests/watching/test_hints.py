@@ -43,7 +43,7 @@ class Ears:
 
     async def open(self) -> None:
         """Return once every folder that is there is listened to, with all counts at zero."""
-        there = {each for each in self.hints.wanted() if Path(each).is_dir()}
+        there = {each for each in self.hints.list_wanted() if Path(each).is_dir()}
         await eventually(lambda: there == self.hints.folders)
         self.woken = dict.fromkeys(self.woken, 0)
 
@@ -200,15 +200,15 @@ class TestTrouble:
             for _ in range(8):
                 await eventually(lambda: ears.clock.sleepers > 0)
                 pauses.append(ears.clock.due)
-                assert WatchMode.DEGRADED == ears.hints.mode("a")
-                told.append(len(ears.hints.described()["reasons"]))
+                assert WatchMode.DEGRADED == ears.hints.find_mode("a")
+                told.append(len(ears.hints.describe()["reasons"]))
                 ears.clock.advance(pauses[-1])
                 await eventually(lambda: ears.woken["a"] > len(pauses))
         await eventually(lambda: ears.clock.sleepers > 0)
         ears.clock.advance(300)
         await ears.open()
 
-        assert WatchMode.EVENTS == ears.hints.mode("a")
+        assert WatchMode.EVENTS == ears.hints.find_mode("a")
         assert [5, 10, 20, 40, 80, 160, 300, 300] == pauses
         assert 1 == caplog.text.count("only swept")
         # Once may be one odd name.

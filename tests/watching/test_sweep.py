@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cortex_actors.domain.project import PRUNED, Project
-from cortex_actors.watching.sweep import differences, inner_roots, sweep
+from cortex_actors.watching.sweep import find_differences, find_inner_roots, sweep
 
 
 def found(root: Path, *, depth: int = 8) -> list[str]:
@@ -103,13 +103,13 @@ class TestNested:
         """What lies in a project of its own is left out, and what only sounds alike is not."""
         put(tmp_path, "CLAUDE.md", "in/CLAUDE.md", "in/deep/CLAUDE.md", "inner/CLAUDE.md")
         roots = [tmp_path, tmp_path / "in", tmp_path.with_name(tmp_path.name + "-other")]
-        followed = [Project.at(str(root), 1) for root in roots]
-        apart = inner_roots(str(tmp_path), followed)
+        followed = [Project.from_root(str(root), 1) for root in roots]
+        apart = find_inner_roots(str(tmp_path), followed)
         swept = sweep(str(tmp_path), "p", max_depth=8, apart=apart)
 
         assert {str(tmp_path / "in")} == apart
         assert {str(tmp_path / name / "CLAUDE.md") for name in (".", "inner")} == set(swept.files)
-        assert frozenset() == inner_roots(str(tmp_path / "in"), followed)
+        assert frozenset() == find_inner_roots(str(tmp_path / "in"), followed)
 
 
 class TestLinks:
@@ -154,8 +154,8 @@ class TestDifferences:
         before = dict([agents, claude])
         now = dict([(agents[0], replace(agents[1], ctime_ns=0)), gemini])
 
-        assert [agents[0], claude[0], gemini[0]] == differences(before, now)
-        assert [] == differences(before, dict(before))
+        assert [agents[0], claude[0], gemini[0]] == find_differences(before, now)
+        assert [] == find_differences(before, dict(before))
 
     @pytest.mark.parametrize("field", ["size", "mtime_ns", "ctime_ns", "inode"])
     def test_every_number_counts(self, tmp_path: Path, field: str) -> None:
@@ -165,4 +165,4 @@ class TestDifferences:
         other: dict[str, Any] = {field: -1}
         now = {path: replace(state, **other) for path, state in before.items()}
 
-        assert list(before) == differences(before, now)
+        assert list(before) == find_differences(before, now)

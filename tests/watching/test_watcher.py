@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import hash_file
 from cortex_actors.testing import eventually
 from cortex_actors.watching import watcher as watcher_module
 from cortex_actors.watching.hints import WatchMode
@@ -143,8 +143,8 @@ class TestModes:
         """A project on a disk of this machine is watched by the kernel's events."""
         await watch.begin()
 
-        assert WatchMode.EVENTS == watch.hints.mode(watch.project.id)
-        assert {"events"} == set(watch.hints.described()["modes"].values())
+        assert WatchMode.EVENTS == watch.hints.find_mode(watch.project.id)
+        assert {"events"} == set(watch.hints.describe()["modes"].values())
 
     async def test_share(self, watch: Watch, monkeypatch: pytest.MonkeyPatch) -> None:
         """Folders on a share are swept and not listened to; the others of the project are."""
@@ -160,7 +160,7 @@ class TestModes:
         await watch.told("share/CLAUDE.md")
 
         assert {str(watch.root)} == watch.hints.folders
-        assert ("poll", []) == tuple(map(watch.hints.described().get, ("mode", "reasons")))
+        assert ("poll", []) == tuple(map(watch.hints.describe().get, ("mode", "reasons")))
 
     async def test_wanted(self, watch: Watch) -> None:
         """Whoever wants no events gets none, and every change all the same."""
@@ -173,14 +173,14 @@ class TestModes:
         await watch.told("CLAUDE.md")
 
         assert frozenset() == watch.hints.folders
-        assert WatchMode.POLL == watch.hints.mode(watch.project.id)
+        assert WatchMode.POLL == watch.hints.find_mode(watch.project.id)
 
 
 class TestContent:
     async def test_unseen(self, watch: Watch) -> None:
         """A change that left the file's look as it was is told of, because its bytes differ."""
         path = watch.write("CLAUDE.md", "Use tabs.\n")
-        before = file_hash(path.read_bytes())
+        before = hash_file(path.read_bytes())
         path.write_text("Use eels.\n")
         await watch.read(sha256=before)
         await watch.begin()

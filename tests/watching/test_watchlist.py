@@ -13,7 +13,7 @@ from cortex_actors.errors import ActorAway
 from cortex_actors.runtime.threads import Threads
 from cortex_actors.sections import WatchingSettings
 from cortex_actors.storage import projects
-from cortex_actors.storage.events import dead
+from cortex_actors.storage.events import count_dead
 from cortex_actors.testing import eventually
 from cortex_actors.topics import PROJECT_ADDED, PROJECT_REMOVED, SCAN_REQUESTED
 from cortex_actors.watching.watchlist import AGAIN, Watchlist
@@ -48,7 +48,7 @@ class Supervisor:
         """End the watcher of a project."""
         self.running.pop(project_id, None)
 
-    def watched(self) -> frozenset[str]:
+    def list_watched(self) -> frozenset[str]:
         """Return the ids of the projects that have a watcher."""
         return frozenset(self.running)
 
@@ -144,7 +144,7 @@ class TestAgrees:
         office.clock.advance(AGAIN)
 
         await eventually(lambda: ["atlas"] == supervisor.names)
-        assert 0 == (await office.read(dead))
+        assert 0 == (await office.read(count_dead))
 
     async def test_at_once(self, office: Office, project: Project, supervisor: Supervisor) -> None:
         """News that come while watchers are being started start no second one."""

@@ -91,7 +91,7 @@ class Desk:
 
     def target(self, path: Path | None = None, **given: object) -> WriteTarget:
         """Return what is to be written: the file, unless another is named."""
-        project = Project.at(str(self.root), EPOCH).id
+        project = Project.from_root(str(self.root), EPOCH).id
         return WriteTarget(
             str(self.root),
             str(path or self.path),
@@ -166,7 +166,7 @@ def _empty(root: Path) -> bytes:
     with engine.connect() as connection:
         driver = find_driver_of(connection)
         driver.deserialize(_tables())
-        project = Project.at(str(root), EPOCH)
+        project = Project.from_root(str(root), EPOCH)
         driver.execute(_PROJECT, (project.id, project.name, project.root, EPOCH))
         driver.commit()
         made = driver.serialize()

@@ -52,7 +52,7 @@ def unnoticed(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def untold(monkeypatch: pytest.MonkeyPatch, unnoticed: None) -> None:
     """Have a system that cannot tell at all who has a file open."""
-    monkeypatch.setattr(writer, "in_use", lambda _: False)
+    monkeypatch.setattr(writer, "is_in_use", lambda _: False)
 
 
 class TestOpenAtTheExchange:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import hash_file
 from cortex_actors.errors import FolderMoved, Missing, Refused
 from cortex_actors.files import swap
 from cortex_actors.files.place import Place
@@ -191,7 +191,7 @@ def _swapped_while_written(root: Path, tries: int) -> list[str]:
                 assert seen is not None
                 after = fence.splice(seen.data, BODY + b"- Rule %d.\n" % number)
                 entry = WriteEntry(
-                    "", "", str(root), path, "", seen.data, file_hash(after), ".aside", 0
+                    "", "", str(root), path, "", seen.data, hash_file(after), ".aside", 0
                 )
                 written += Swap(place, entry).write(after).state is WriteState.DONE
                 place.unlink(entry.aside)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.domain.project import file_hash
+from cortex_actors.domain.project import hash_file
 from cortex_actors.errors import LedgerDown
 from cortex_actors.files.swap import PART, WriteEntry, WriteState
 from cortex_actors.render import fence
@@ -34,7 +34,7 @@ async def _cut_off(desk: Desk, **given: object) -> WriteEntry:
         path=target.path,
         agent=target.agent,
         before=_BASE,
-        after_sha256=file_hash(_AFTER),
+        after_sha256=hash_file(_AFTER),
         aside=_ASIDE,
         began_at=1,
     )
@@ -101,7 +101,7 @@ class TestMaking:
         """A file that has its name and the other one, too, keeps its own."""
         desk.path.write_bytes(section())
         (desk.root / _ASIDE).hardlink_to(desk.path)
-        await _cut_off(desk, before=None, after_sha256=file_hash(section()))
+        await _cut_off(desk, before=None, after_sha256=hash_file(section()))
 
         await desk.writer.recover()
         assert (["CLAUDE.md"], ["done"]) == (desk.names, desk.states)
@@ -110,7 +110,7 @@ class TestMaking:
     async def test_not_yet(self, desk: Desk) -> None:
         """One that had no name yet is not made."""
         (desk.root / _ASIDE).write_bytes(section())
-        await _cut_off(desk, before=None, after_sha256=file_hash(section()))
+        await _cut_off(desk, before=None, after_sha256=hash_file(section()))
 
         await desk.writer.recover()
         assert ([], ["abandoned"]) == (desk.names, desk.states)

@@ -212,7 +212,7 @@ class TestRefusing:
 
     def test_to_a_client(self) -> None:
         """A client of the daemon raises the same reason."""
-        error = errors.HardLink.of("/atlas/CLAUDE.md", names=2)
+        error = errors.HardLink.from_file("/atlas/CLAUDE.md", names=2)
         answer = json.loads(rpc.encode_failure(1, error))
 
         assert isinstance(connection._error(answer["error"]), errors.HardLink)

@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.api.shapes import all_fields
-from cortex_actors.clock import iso
-from cortex_actors.domain.agent import BUILT_IN, Agent, agent_id, describe_unknown, validate_profile
+from cortex_actors.api.shapes import shape_dataclass
+from cortex_actors.clock import format_iso
+from cortex_actors.domain.agent import (
+    BUILT_IN,
+    Agent,
+    describe_unknown,
+    read_agent_id,
+    validate_profile,
+)
 from cortex_actors.domain.memory import MemoryType
 from cortex_actors.errors import NotFound
 from cortex_actors.memory.request import Message
@@ -26,7 +32,7 @@ from cortex_actors.text import summary
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
 
-#: Characters of a moment, as `iso` writes it, that are its day.
+#: Characters of a moment, as `format_iso` writes it, that are its day.
 _DAY = 10
 
 #: The six of the original, by name.
@@ -42,7 +48,7 @@ async def agents(
     Agents come by id, with their profiles. Only the owner sees whether one has a token. Raises
     `BadInput`, `NotYours`.
     """
-    reader = call.caller.reader(as_agent)
+    reader = call.caller.choose_reader(as_agent)
     parameters.check_page(limit, skip, of="agents")
     found, total = await call.records.read(
         lambda c: known.list_agents(c, reader, limit=limit, skip=skip)
@@ -54,7 +60,7 @@ async def agents(
 @operation("agents.show", http="GET /agents/{agent}", agents=True)
 async def agent(call: Call, agent: str, *, as_agent: str | None = None) -> dict[str, Any]:
     """Show one agent with its profile. Raises `NotFound`, `BadInput`, `NotYours`."""
-    name, reader = agent_id(agent), call.caller.reader(as_agent)
+    name, reader = read_agent_id(agent), call.caller.choose_reader(as_agent)
     return _shown(await _known(call, name, reader), await _token_holders(call, reader))
 
 
@@ -77,7 +83,7 @@ async def summon(
     profile outlasts every restart. A crash in between leaves the profile without its record: say it
     again. Raises `BadInput`, and `NotYours` for an agent that describes another one.
     """
-    name, now = call.caller.acting(agent_id, agent_id), call.clock.now()
+    name, now = call.caller.choose_agent(agent_id, agent_id), call.clock.now()
     given: dict[str, Any] = {"display_name": display_name, "generation": generation}
     given |= {"lineage": lineage, "specialization": specialization}
     given |= {"origin_story": origin_story, "color": color, "symbol": symbol}
@@ -118,9 +124,9 @@ async def introduce(call: Call, agent: str) -> dict[str, Any]:
     Returns its words and the post that holds them. Raises `NotFound` for one that is not known,
     `BadInput`, and `NotYours` for an agent that speaks for another one.
     """
-    found = await _known(call, call.caller.acting(agent, agent), call.caller.reader())
+    found = await _known(call, call.caller.choose_agent(agent, agent), call.caller.choose_reader())
     words = summary.format_greeting(found)
-    thread = summary.name_thread(found, iso(call.clock.now())[:_DAY])
+    thread = summary.name_thread(found, format_iso(call.clock.now())[:_DAY])
     kind, tags = MemoryType.CULTURAL, list(summary.GREETING_TAGS)
     post = await _post(call, Message(words, type=kind, thread=thread, tags=tags), agent=found.id)
     return {"id": post, "agent": found.id, "thread": thread, "content": words}
@@ -133,12 +139,12 @@ async def agent_token(call: Call, agent: str) -> dict[str, Any]:
     This answer and the file are the only places that hold it. Raises `BadInput`,
     `HomeUnwritable`.
     """
-    name, now = agent_id(agent), call.clock.now()
-    await call.records.write(lambda c: known.know(c, [name], at=now))
+    name, now = read_agent_id(agent), call.clock.now()
+    await call.records.write(lambda c: known.add_agents(c, [name], at=now))
     tokens = Tokens(call.home.tokens)
 
     def make() -> tuple[bool, str]:
-        return name in tokens.agents(), tokens.make(name)
+        return name in tokens.list_agents(), tokens.make(name)
 
     replaced, token = await asyncio.to_thread(make)
     path = str(tokens.folder / name)
@@ -151,7 +157,7 @@ async def revoke_token(call: Call, agent: str) -> dict[str, Any]:
 
     Raises `NotFound` for an agent without one, `BadInput`, `HomeUnwritable`.
     """
-    name = agent_id(agent)
+    name = read_agent_id(agent)
     if not await asyncio.to_thread(Tokens(call.home.tokens).revoke, name):
         raise NotFound(f"{name} has no token; who has one is listed by: cortex agents")
     return {"agent": name, "revoked": True}
@@ -175,13 +181,13 @@ async def _token_holders(call: Call, reader: str | None) -> frozenset[str] | Non
     """Return who has a token; None for an agent that asks."""
     if reader is not None:
         return None
-    return await asyncio.to_thread(Tokens(call.home.tokens).agents)
+    return await asyncio.to_thread(Tokens(call.home.tokens).list_agents)
 
 
 def _shown(agent: Agent, held: frozenset[str] | None = None) -> dict[str, Any]:
     """Return an agent as a client sees it; who has a token is given for the owner alone."""
     found = {
-        **all_fields(agent, "ascii"),
+        **shape_dataclass(agent, "ascii"),
         "ascii_symbol": agent.plain_symbol,
         "registered_at": agent.registered_at or None,
         "built_in": agent.id in _BUILT_IN,

@@ -21,7 +21,7 @@ from cortex_actors.domain.insight import Conflict
 from cortex_actors.domain.memory import MERGEABLE, Layer, MemoryStatus
 from cortex_actors.render.brief import MEANT, Chapter, Note, compose, format_age, oppose, quote
 from cortex_actors.render.section import neutralise
-from cortex_actors.rules.standalone import MANIFESTS, find_project_stacks, needs
+from cortex_actors.rules.standalone import MANIFESTS, find_needs, find_project_stacks
 from cortex_actors.storage import agent_records, memory_records
 from cortex_actors.storage.memory import memory_lists
 from cortex_actors.storage.pipeline import (
@@ -104,16 +104,19 @@ async def brief(
     Raises `BadInput`, `UnknownProject`, `NotYours`.
     """
     hooks, memory = call.settings().hooks, call.settings().memory
-    owner = await call.asked_for(project, here)
-    reader = call.caller.reader(as_agent)
+    owner = await call.find_project(project, here)
+    reader = call.caller.choose_reader(as_agent)
     may = call.caller.is_owner or call.caller.is_session
     who = reader or memory.agent
     told = Audience(who, reader, owner, call.clock.now(), reads_files=may)
-    budget = parameters.whole(budget_tokens, name="budget_tokens") or hooks.start_budget_tokens
+    budget = (
+        parameters.read_whole_number(budget_tokens, name="budget_tokens")
+        or hooks.start_budget_tokens
+    )
     chapters = await call.records.read(partial(list_chapters, told=told))
     made = compose(told.head, chapters, budget=budget)
     name = None if owner is None else owner.name
-    return {"project": name, **made.plain(), "budget_tokens": budget}
+    return {"project": name, **made.as_json(), "budget_tokens": budget}
 
 
 def list_chapters(connection: Connection, told: Audience) -> list[Chapter]:
@@ -192,21 +195,25 @@ def _principles(connection: Connection, told: Audience) -> Iterator[Note]:
     ours = {*insights.list_ids(connection, told.project.id)}
     every = insight_evidence.list_agreements(connection)
     near = {each for pair in every if not ours.isdisjoint(pair) for each in pair}
-    known |= principles.coming_of(connection, near)
+    known |= principles.find_coming_of(connection, near)
     given = principles.filter_given(connection, reviews.load_approved(connection) - known)
-    some = sorted(principles.by_ids(connection, given).values(), key=lambda e: (-e.rank, e.id))
+    some = sorted(
+        principles.load_principles(connection, given).values(), key=lambda e: (-e.rank, e.id)
+    )
     if not some:
         return
     mine = insight_lists.InsightFilter(project_id=told.project.id, limit=_STATEMENTS)
     there = [each for each in MANIFESTS if os.path.lexists(root + each)]
-    some_said = (f"{e.heading or ''} {e.content}" for e in insight_lists.listed(connection, mine))
+    some_said = (
+        f"{e.heading or ''} {e.content}" for e in insight_lists.list_insights(connection, mine)
+    )
     has = find_project_stacks([*some_said], there)
     places = principles.load_places(connection, given)
     for each in some:
         at = places.get(each.id, [])
         text = principles.word_principle(each, at).text
         line = quote(text) if text else None
-        fits = needs(each.content, tuple((place.heading, place.scope) for place in at)) <= has
+        fits = find_needs(each.content, tuple((place.heading, place.scope) for place in at)) <= has
         if line and fits:
             yield Note("principle", each.id, line, f"rank {each.rank:.2f}", ("principle",))
 
@@ -229,7 +236,9 @@ def _contradictions(connection: Connection, told: Audience) -> Iterator[Note]:
 def _in_files(connection: Connection, project: Project) -> Iterator[Note]:
     """Yield pairs of which a project's own files say both."""
     status, ours = contradictions.OPEN, project.id
-    every = contradictions.listed(connection, status=status, project_id=ours, both=True)
+    every = contradictions.list_contradictions(
+        connection, status=status, project_id=ours, both=True
+    )
     some = [each for each in every if each.type != Conflict.CONTEXTUAL]
     some.sort(key=lambda each: -each.confidence)
     texts = shapes.load_briefs(connection, [side for e in some for side in e.pair])

@@ -85,7 +85,7 @@ class ClientHook:
         at = self.call.clock.now()
         return HookRun(at, self.event, self.agent, self.session, self.folder)
 
-    async def off(self) -> str:
+    async def explain_off(self) -> str:
         """Return why it does nothing here; "" where it may."""
         chosen = self.call.settings().hooks
         if not chosen.enabled:
@@ -98,31 +98,31 @@ class ClientHook:
 
         return await asyncio.to_thread(off)
 
-    async def seen(self) -> frozenset[str]:
+    async def list_seen(self) -> frozenset[str]:
         """Return what the session was given, and left."""
         return await asyncio.to_thread(sessions.list_given, self.call.home, self._run)
 
-    async def brief(self, seen: frozenset[str] = frozenset()) -> Brief:
+    async def make_brief(self, seen: frozenset[str] = frozenset()) -> Brief:
         """Return the brief of its folder, without what the session was given."""
         call = self.call
-        owner = await call.asked_for(None, self.folder)
+        owner = await call.find_project(None, self.folder)
         told = Audience(
             *(self.agent, self.agent, owner, call.clock.now(), seen), reads_files=self.is_ours
         )
         chapters = await call.records.read(partial(list_chapters, told=told))
         return compose(told.head, chapters, budget=call.settings().hooks.start_budget_tokens)
 
-    async def missed(self) -> Brief:
+    async def make_missed(self) -> Brief:
         """Return the brief of a session whose start was not answered: no daemon ran then."""
         known = await asyncio.to_thread(sessions.is_known, self.call.home, self._run)
-        return Brief() if known else await self.brief()
+        return Brief() if known else await self.make_brief()
 
-    async def done(
+    async def note_done(
         self, reason: str, made: Brief | None = None, *, afresh: bool = False, crumb: str = ""
     ) -> dict[str, Any]:
         """Write down what it did, and return the answer; `reason` is why nothing was given."""
         made = made or Brief()
-        items = [{k: v for k, v in each.plain().items() if k != "text"} for each in made.notes]
+        items = [{k: v for k, v in each.as_json().items() if k != "text"} for each in made.notes]
         run = replace(self._run, reason="" if items else reason, items=items, tokens=made.tokens)
         run = replace(run, crumb=crumb)
         await asyncio.to_thread(sessions.note_run, self.call.home, run, afresh=afresh)
@@ -139,7 +139,7 @@ def _hook(call: Call, event: str, *, agent: str | None, session: str, here: str)
     if here and (not here.startswith("/") or len(here) > _PATH or "\0" in here):
         raise BadInput(f"here must be the absolute path of a folder, not {here[:200]!r}")
     chosen = call.settings()
-    name = call.caller.acting(agent, chosen.hooks.agent or chosen.memory.agent)
+    name = call.caller.choose_agent(agent, chosen.hooks.agent or chosen.memory.agent)
     is_ours = call.caller.is_owner or call.caller.is_session
     call = replace(call, caller=Caller(name, is_session=is_ours))
     return ClientHook(call, event, name, neutralise(session[:SESSION_LIMIT]), here, is_ours)
@@ -156,12 +156,12 @@ async def hook_start(
     `NotYours`.
     """
     hook = _hook(call, "session-start", agent=agent, session=session_id, here=here)
-    if off := await hook.off():
-        return await hook.done(off)
+    if off := await hook.explain_off():
+        return await hook.note_done(off)
     goes_on = source == _CONTINUED
-    made = await hook.brief(await hook.seen() if goes_on else frozenset())
+    made = await hook.make_brief(await hook.list_seen() if goes_on else frozenset())
     why = "the budget has room for nothing" if made.left_out else "nothing is known that is new"
-    return await hook.done(why, made, afresh=not goes_on)
+    return await hook.note_done(why, made, afresh=not goes_on)
 
 
 @operation("hooks.prompt", http="POST /hooks/prompt", agents=True)
@@ -177,27 +177,27 @@ async def hook_prompt(
     hook = _hook(call, "prompt", agent=agent, session=session_id, here=here)
     # On threads: 64 KB that are made to be slow take seconds to look through.
     text, why = await asyncio.to_thread(extract_question, prompt)
-    if off := await hook.off():
-        return await hook.done(off)
-    first = await hook.missed()
+    if off := await hook.explain_off():
+        return await hook.note_done(off)
+    first = await hook.make_missed()
     if why:
-        return await hook.done(why, first)
+        return await hook.note_done(why, first)
     found = await recall(
         hook.call, text[:QUESTION_LIMIT], HITS, stores=ROOMS, sure=True, track=False, here=here
     )
-    owner = await call.asked_for(None, here)
+    owner = await call.find_project(None, here)
     near = [each for each in found["hits"] if _concerns(each, owner, prompt=text)]
     if not near:
-        return await hook.done("nothing is near the prompt", first)
-    seen = await hook.seen() | {each.id for each in first.notes}
+        return await hook.note_done("nothing is near the prompt", first)
+    seen = await hook.list_seen() | {each.id for each in first.notes}
     hits = [each for each in near if each["id"] not in seen]
     if not hits:
-        return await hook.done("the session was given all of it already", first)
+        return await hook.note_done("the session was given all of it already", first)
     notes = await asyncio.to_thread(_notes, hits, owner, now=call.clock.now())
     budget = call.settings().hooks.prompt_budget_tokens
     made = compose(NEAR, [Chapter("near", "", notes[:GIVEN])], budget=budget)
     why = "the budget has room for nothing" if made.left_out else "what is near is suspicious"
-    return await hook.done(why, first.followed_by(made))
+    return await hook.note_done(why, first.join(made))
 
 
 def _concerns(hit: dict[str, Any], owner: Project | None, *, prompt: str) -> bool:
@@ -273,8 +273,8 @@ async def hook_end(
 async def _left(hook: ClientHook, summary: str, *, transcript: str) -> dict[str, Any]:
     """Leave a crumb where there is something to leave, and return the answer."""
     call, reads = hook.call, hook.is_ours and hook.call.settings().hooks.transcript
-    if off := await hook.off():
-        return await hook.done(off)
+    if off := await hook.explain_off():
+        return await hook.note_done(off)
     masked = await asyncio.to_thread(mask_secrets, summary)
     text = masked.text[:_SUMMARY].strip()
     if not text and reads and transcript:
@@ -283,19 +283,19 @@ async def _left(hook: ClientHook, summary: str, *, transcript: str) -> dict[str,
                 lambda: condense(sessions.read_tail(transcript), folder=hook.folder).summary
             )
         except BadInput as error:
-            return await hook.done(str(error))
+            return await hook.note_done(str(error))
     if not text:
         why = "may have no transcript read (hooks.transcript)"
         why = "its transcript says nothing" if reads else why
-        return await hook.done(f"the client handed over no summary, and {why}")
+        return await hook.note_done(f"the client handed over no summary, and {why}")
     wanted = agent_records.CrumbFilter(reader=hook.agent, agent=hook.agent)
     found = await call.records.read(lambda c: agent_records.list_crumbs(c, wanted, limit=CRUMBS))
     before = next((each.summary for each in found if each.session_id == hook.session), "")
     if before.split() == text.split():
-        return await hook.done("the session left the same already")
+        return await hook.note_done("the session left the same already")
     name, here = hook.session or None, hook.folder or None
     left = await leave_crumb(call, text, session_id=name, redact=True, here=here)
-    return await hook.done("a crumb was left", crumb=left["id"])
+    return await hook.note_done("a crumb was left", crumb=left["id"])
 
 
 @operation("hooks.last", http="GET /hooks/last", agents=True)
@@ -305,14 +305,14 @@ async def hook_last(call: Call, limit: int = 5, *, as_agent: str | None = None) 
     Of a memory its abstract as it is now; what was forgotten has none. Raises `BadInput`,
     `NotYours`.
     """
-    reader = call.caller.reader(as_agent)
+    reader = call.caller.choose_reader(as_agent)
     parameters.check_page(limit, 0, of="hooks")
     runs = await asyncio.to_thread(sessions.list_runs, call.home)
     mine = [each for each in runs if reader in {None, each["agent"]}][:limit]
     ids = [item["id"] for each in mine for item in each["items"]]
 
     def look(connection: Connection) -> dict[str, Memory]:
-        seen = realms.readers_part(connection, ids, reader)
+        seen = realms.filter_readable(connection, ids, reader)
         return memory_records.read(connection, seen, MemoryStatus)
 
     known = await call.records.read(look)

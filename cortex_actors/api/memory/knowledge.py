@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import describe_question
-from cortex_actors.domain.agent import shown
+from cortex_actors.domain.agent import format_given
 from cortex_actors.domain.project import Trust
 from cortex_actors.errors import BadInput, NotFound, UsageError
 from cortex_actors.federation.store import LOCAL, Question
@@ -21,7 +21,7 @@ from cortex_actors.memory.librarian import GivenDocument, Librarian
 from cortex_actors.storage import documents
 from cortex_actors.storage.search.query import Where
 from cortex_actors.text import hazards, terms
-from cortex_actors.text.hazards import cleared
+from cortex_actors.text.hazards import clear_secrets
 
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
@@ -55,7 +55,7 @@ async def ingest(
     if (path is None) == (text is None):
         raise UsageError("cannot ingest: give either a path or a text")
     topic = _named(topic, "topic", most=_TOPIC)
-    librarian = call.actors.librarian.within(None)
+    librarian = call.actors.librarian.limit(None)
     if path is not None:
         return await librarian.ask(Librarian.ingest, path, topic)
     if not text or not text.strip():
@@ -63,7 +63,9 @@ async def ingest(
     data = text.encode()
     name = _named(source, "source", most=_NAME) or f"text:{sha256(data).hexdigest()[:_DIGITS]}"
     if name.startswith("/"):
-        raise BadInput(f"cannot ingest a text as {shown(name)}: a path is read from its file")
+        raise BadInput(
+            f"cannot ingest a text as {format_given(name)}: a path is read from its file"
+        )
     given = GivenDocument(name, data, topic or GENERAL, trust=Trust.AGENT)
     return await librarian.ask(Librarian.take, given)
 
@@ -85,7 +87,7 @@ async def knowledge_search(
     Those that answer the question best come first. Raises `BadInput`.
     """
     where = Where(
-        reader=call.caller.reader(None),
+        reader=call.caller.choose_reader(None),
         topic=topic,
         source=source,
         code=code,
@@ -101,7 +103,9 @@ async def knowledge_search(
 @operation("knowledge.topics", http="GET /knowledge/topics", agents=True)
 async def knowledge_topics(call: Call) -> dict[str, Any]:
     """List the topics of documents, with how much each holds."""
-    return await call.records.read(lambda c: {"topics": documents.topics(c), **documents.stats(c)})
+    return await call.records.read(
+        lambda c: {"topics": documents.list_topics(c), **documents.count_totals(c)}
+    )
 
 
 @operation("knowledge.documents", http="GET /knowledge", agents=True)
@@ -167,11 +171,12 @@ def _named(given: str | None, what: str, *, most: int) -> str | None:
     if given is None:
         return None
     name = " ".join(given.split())
-    if not name or len(name) > most or hazards.hidden(name):
+    if not name or len(name) > most or hazards.find_hidden(name):
         raise BadInput(
-            f"cannot take {shown(given)} as a {what}: it needs 1 to {most} characters to be seen"
+            f"cannot take {format_given(given)} as a {what}: it needs 1 to {most} characters to be "
+            "seen"
         )
-    return cleared(name, what=f"the {what}", redact=None)
+    return clear_secrets(name, what=f"the {what}", redact=None)
 
 
 def _meant(
@@ -189,7 +194,7 @@ def _meant(
         what = f"no document {'of the topic' if source is None else 'is called'} "
         how = " is taken out" if withdrawn else ""
         raise NotFound(
-            f"{what}{shown(topic or source or '')}{how}; see what there is with: "
+            f"{what}{format_given(topic or source or '')}{how}; see what there is with: "
             "cortex memory knowledge topics"
         )
     return found

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.api.shapes import all_fields, fields_of
+from cortex_actors.api.shapes import shape_dataclass, shape_fields
 from cortex_actors.domain.insight import ALL, MemorySort
 from cortex_actors.domain.memory import ChangeKind, Memory, MemoryStatus
 from cortex_actors.rules import decay as attention
 from cortex_actors.storage import memory_history, memory_records, projects
 from cortex_actors.storage.agent_records import load_display_names
 from cortex_actors.storage.memory import memory_lists, memory_states
-from cortex_actors.storage.realms import readers_part
-from cortex_actors.storage.search.hits import time_range
-from cortex_actors.storage.search.similar_memories import list_conflicts, standing
+from cortex_actors.storage.realms import filter_readable
+from cortex_actors.storage.search.hits import format_hours
+from cortex_actors.storage.search.similar_memories import list_conflicts, load_conflicts
 from cortex_actors.text import terms
 
 if TYPE_CHECKING:
@@ -40,16 +40,22 @@ _BRIEF = 80
 _CHANGES = 20
 
 
-def whole(connection: Connection, name: str, *, reader: str | None, call: Call) -> dict[str, Any]:
+def shape_memory(
+    connection: Connection, name: str, *, reader: str | None, call: Call
+) -> dict[str, Any]:
     """Return everything that is known of a memory; raises `NotFound`, `BadInput`.
 
     `text` is the form that agents read, `content` what was said.
     """
-    memory = memory_lists.one(connection, memory_lists.find(connection, name, reader=reader))
+    memory = memory_lists.load_memory(
+        connection, memory_lists.find_id(connection, name, reader=reader)
+    )
     nodes = _shown(connection, memory_history.load_tree(connection, memory.id), reader)
     moments = memory_states.load_moments(connection, memory.id)
-    changes, _ = memory_history.listed(connection, memory=memory.id, reader=reader, limit=_CHANGES)
-    disputes = standing(connection, [memory.id]).get(memory.id, [])
+    changes, _ = memory_history.list_changes(
+        connection, memory=memory.id, reader=reader, limit=_CHANGES
+    )
+    disputes = load_conflicts(connection, [memory.id]).get(memory.id, [])
     apart_from = memory_states.list_apart(connection, [memory.id]).get(memory.id, ())
     became = {
         "merged_into": moments["merged_into"],
@@ -58,12 +64,14 @@ def whole(connection: Connection, name: str, *, reader: str | None, call: Call) 
     }
     told = (each for change in changes for each in (change.memory_id, *change.others))
     linked = {*memory.replies_to, *(each for each, _ in disputes), *apart_from, *told}
-    seen = readers_part(connection, linked | {*filter(None, became.values())}, reader)
-    lineage = [all_fields(each, "is_leaf") | {"standing": each.standing} for each in nodes[:NODES]]
+    seen = filter_readable(connection, linked | {*filter(None, became.values())}, reader)
+    lineage = [
+        shape_dataclass(each, "is_leaf") | {"standing": each.standing} for each in nodes[:NODES]
+    ]
     return {
-        **brief(connection, [memory], call=call)[0],
+        **shape_list(connection, [memory], call=call)[0],
         "responding_to": [each for each in memory.replies_to if each in seen],
-        "text": drawn(memory, nodes),
+        "text": draw_memory(memory, nodes),
         **moments,
         **{name: each if each in seen else None for name, each in became.items()},
         "conflicts": [{"id": each, "reason": why} for each, why in disputes if each in seen],
@@ -78,7 +86,9 @@ def whole(connection: Connection, name: str, *, reader: str | None, call: Call) 
     }
 
 
-def brief(connection: Connection, some: Sequence[Memory], *, call: Call) -> list[dict[str, Any]]:
+def shape_list(
+    connection: Connection, some: Sequence[Memory], *, call: Call
+) -> list[dict[str, Any]]:
     """Return memories as a list shows them."""
     now, decays = call.clock.now(), call.settings().memory.decays
     names = load_display_names(connection, [each.agent_id for each in some])
@@ -88,19 +98,19 @@ def brief(connection: Connection, some: Sequence[Memory], *, call: Call) -> list
     rates = {layer: decay.half_life_h for layer, decay in decays.items()}
     return [
         {
-            **all_fields(memory, "replies_to", "replaced_by", **told),
+            **shape_dataclass(memory, "replies_to", "replaced_by", **told),
             "agent_display": names[memory.agent_id],
             "project": known.get(memory.project_id),
             "pinned": memory.pinned_at is not None,
-            "time_range": time_range(memory.said_from, memory.said_until),
+            "time_range": format_hours(memory.said_from, memory.said_until),
             "decay_rate": rates.get(memory.layer),
-            "attention": round(attention.attention_of(memory, now, decays), 4),
+            "attention": round(attention.compute_attention(memory, now, decays), 4),
         }
         for memory in some
     ]
 
 
-def drawn(memory: Memory, nodes: Sequence[LineageNode]) -> str:
+def draw_memory(memory: Memory, nodes: Sequence[LineageNode]) -> str:
     """Return a memory as agents read it, with the tree of what it was made of."""
     state = "active" if memory.status is MemoryStatus.ACTIVE else "inactive"
     lines = [
@@ -118,17 +128,17 @@ def drawn(memory: Memory, nodes: Sequence[LineageNode]) -> str:
 
 def change_told(change: MemoryChange, seen: Collection[str]) -> dict[str, Any]:
     """Return a change; of the other memories, those that the caller may know."""
-    told = all_fields(change, "before", id="number", memory="memory_id")
+    told = shape_dataclass(change, "before", id="number", memory="memory_id")
     shown = [each for each in change.others if each in seen]
     return {**told, "kind": change.name, "others": shown}
 
 
-def changes(
+def shape_changes(
     connection: Connection, found: Sequence[MemoryChange], *, reader: str | None
 ) -> list[dict[str, Any]]:
     """Return changes as a list shows them."""
     named = {each for change in found for each in change.others}
-    seen = readers_part(connection, named, reader)
+    seen = filter_readable(connection, named, reader)
     if reader is None:
         seen |= named  # the ids of what was forgotten are all that is left of it
     return [change_told(each, seen) for each in found]
@@ -138,7 +148,7 @@ def _shown(
     connection: Connection, nodes: Sequence[LineageNode], reader: str | None
 ) -> list[LineageNode]:
     """Return the nodes that the reader may read, and whose wholes it may read."""
-    seen = readers_part(connection, [each.id for each in nodes], reader)
+    seen = filter_readable(connection, [each.id for each in nodes], reader)
     shown: dict[str | None, LineageNode] = {}
     for node in nodes:
         if node.id in seen and (node.parent is None or node.parent in shown):
@@ -176,8 +186,8 @@ async def memory(call: Call, id: str, *, as_agent: str | None = None) -> dict[st
     Raises `NotFound` (for what the call.caller may not read, too), and `BadInput` for what means
     several.
     """
-    reader = call.caller.reader(as_agent)
-    return await call.records.read(lambda c: whole(c, id, reader=reader, call=call))
+    reader = call.caller.choose_reader(as_agent)
+    return await call.records.read(lambda c: shape_memory(c, id, reader=reader, call=call))
 
 
 @operation("memory.list", http="GET /memories", agents=True)
@@ -200,7 +210,7 @@ async def memories(
     are those of `search`. Raises `BadInput`, `UnknownProject`.
     """
     now, decays = call.clock.now(), call.settings().memory.decays
-    where, _ = await call.narrowed(project, None, as_agent=as_agent, **narrow)
+    where, _ = await call.make_conditions(project, None, as_agent=as_agent, **narrow)
     parameters.check_page(limit, skip, of="memories")
     wanted = memory_lists.MemoryFilter(
         where=where,
@@ -214,7 +224,7 @@ async def memories(
 
     def look(connection: Connection) -> dict[str, Any]:
         found, total = memory_lists.list_memories(connection, wanted, now=now, decays=decays)
-        return {"memories": brief(connection, found, call=call), "total": total}
+        return {"memories": shape_list(connection, found, call=call), "total": total}
 
     return await call.records.read(look)
 
@@ -235,17 +245,17 @@ async def memory_changes(
     """
     parameters.check_page(limit, skip, of="changes")
     chosen = parameters.read_word(ChangeKind, kind, what="kind of change")
-    reader = call.caller.reader(as_agent)
+    reader = call.caller.choose_reader(as_agent)
 
     def look(connection: Connection) -> dict[str, Any]:
         about = memory
         # One that is forgotten is named by its whole id.
         if memory is not None and not memory_history.is_known(connection, memory, reader=reader):
-            about = memory_lists.find(connection, memory, reader=reader)
-        found, total = memory_history.listed(
+            about = memory_lists.find_id(connection, memory, reader=reader)
+        found, total = memory_history.list_changes(
             connection, memory=about, kind=chosen, reader=reader, limit=limit, skip=skip
         )
-        return {"changes": changes(connection, found, reader=reader), "total": total}
+        return {"changes": shape_changes(connection, found, reader=reader), "total": total}
 
     return await call.records.read(look)
 
@@ -260,7 +270,7 @@ async def conflicts(
     kept. Raises `BadInput`.
     """
     parameters.check_page(limit, skip, of="conflicts")
-    reader = call.caller.reader(as_agent)
+    reader = call.caller.choose_reader(as_agent)
 
     def look(connection: Connection) -> dict[str, Any]:
         found, total = list_conflicts(connection, reader=reader, limit=limit, skip=skip)
@@ -270,7 +280,7 @@ async def conflicts(
             {
                 "left": _side(said[each.left]),
                 "right": _side(said[each.right]),
-                **fields_of(each, "reason", "decided_by", "found_at"),
+                **shape_fields(each, "reason", "decided_by", "found_at"),
             }
             for each in found
         ]
@@ -281,4 +291,4 @@ async def conflicts(
 
 def _side(memory: Memory) -> dict[str, Any]:
     """Return one of two memories that conflict."""
-    return fields_of(memory, "id", "realm", "created_at", content="text", agent="agent_id")
+    return shape_fields(memory, "id", "realm", "created_at", content="text", agent="agent_id")

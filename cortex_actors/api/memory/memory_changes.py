@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
 from cortex_actors.api.registry import Call, Said, operation
-from cortex_actors.api.shapes import all_fields
+from cortex_actors.api.shapes import shape_dataclass
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import ChangeKind, Layer, Memory, MemoryStatus
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.memory.archivist import compare_soon
 from cortex_actors.rules.admission import check_note, check_text
-from cortex_actors.rules.decay import is_deeper, next_layer
+from cortex_actors.rules.decay import find_next_layer, is_deeper
 from cortex_actors.storage import memory_history, memory_records, realms
 from cortex_actors.storage.memory import memory_delete, memory_lists, memory_states, memory_undo
 from cortex_actors.storage.memory_history import MemoryChange
@@ -47,38 +47,38 @@ _NOT_ACTIVE = {
 }
 
 
-def mine(connection: Connection, name: str, caller: Caller) -> Memory:
+def require_mine(connection: Connection, name: str, caller: Caller) -> Memory:
     """Return the memory that a name means, which the caller may change.
 
     Raises `NotFound` for what the caller may not read, `BadInput` for what means several, and
     `NotYours` for what is another agent's.
     """
-    found = memory_lists.find(connection, name, reader=caller.reader())
+    found = memory_lists.find_id(connection, name, reader=caller.choose_reader())
     realms.require_own(connection, [found], caller)
-    return memory_lists.one(connection, found)
+    return memory_lists.load_memory(connection, found)
 
 
-def mine_all(connection: Connection, names: object, caller: Caller) -> list[Memory]:
-    """Return the memories that names mean, each once; raises as `mine` does."""
-    found = [mine(connection, each, caller) for each in named(names)]
+def require_all_mine(connection: Connection, names: object, caller: Caller) -> list[Memory]:
+    """Return the memories that names mean, each once; raises as `require_mine` does."""
+    found = [require_mine(connection, each, caller) for each in read_names(names)]
     return list({each.id: each for each in found}.values())
 
 
-def active(memory: Memory, doing: str) -> Memory:
+def require_active(memory: Memory, doing: str) -> Memory:
     """Return a memory that is active; raises `Refused` for any other, saying what it is."""
     if memory.status is not MemoryStatus.ACTIVE:
         raise Refused(f"cannot {doing} {memory.id}: it is {_NOT_ACTIVE[memory.status]}")
     return memory
 
 
-def restorable(memory: Memory) -> Memory:
+def require_restorable(memory: Memory) -> Memory:
     """Return a memory that can be restored; raises `Refused` for any other."""
     if memory.status is MemoryStatus.ACTIVE:
         raise Refused(f"cannot restore {memory.id}: it is active already")
-    return memory if memory.status is not MemoryStatus.MERGED else active(memory, "restore")
+    return memory if memory.status is not MemoryStatus.MERGED else require_active(memory, "restore")
 
 
-def named(names: object) -> list[str]:
+def read_names(names: object) -> list[str]:
     """Return a list of names; raises `BadInput` for anything else, and for too many."""
     some = [names] if isinstance(names, str) else names
     if not isinstance(some, list | tuple) or not all(isinstance(each, str) for each in some):
@@ -110,7 +110,7 @@ async def promote(
     named = None if to is None else parse_word(Layer, to, name="layer")
 
     def choose(memory: Memory) -> Layer:
-        layer = named or next_layer(memory.layer)
+        layer = named or find_next_layer(memory.layer)
         if layer is None:
             raise Refused(f"cannot promote {memory.id}: it is in the cortex, the last layer")
         if named is not None and not is_deeper(layer, memory.layer):
@@ -150,10 +150,10 @@ async def _deepen(
     as_agent: str | None,
 ) -> dict[str, Any]:
     """Bring a memory to the layer that is chosen for it, and say so."""
-    at, caller = call.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
-        memory = active(mine(connection, name, caller), str(kind))
+        memory = require_active(require_mine(connection, name, caller), str(kind))
         layer = choose(memory)
         wanted = {memory.id: layer}
         moved = memory_history.deepen(connection, wanted, at=at, by=caller.by, kind=kind)
@@ -167,12 +167,12 @@ async def _deepen(
 
 async def _fasten(call: Call, name: str, as_agent: str | None, *, pinned: bool) -> dict[str, Any]:
     """Pin or unpin a memory."""
-    at, caller = call.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
-        memory = mine(connection, name, caller)
+        memory = require_mine(connection, name, caller)
         if pinned:
-            active(memory, "pin")
+            require_active(memory, "pin")
         changed = memory_history.pin(connection, [memory.id], pins=pinned, at=at, by=caller.by)
         return {"id": memory.id, "pinned": pinned, "changed": bool(changed)}
 
@@ -188,10 +188,12 @@ async def archive(
     Raises `Refused` for one that is not active, and as `save` does.
     """
     at, said = call.clock.now(), check_note(reason, what="a reason")
-    caller = call.caller.speaking(as_agent)
+    caller = call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
-        some = [active(each, "archive") for each in mine_all(connection, ids, caller)]
+        some = [
+            require_active(each, "archive") for each in require_all_mine(connection, ids, caller)
+        ]
         gone = memory_states.archive(connection, [each.id for each in some], at)
         for name in gone:
             change = MemoryChange(ChangeKind.ARCHIVE, name, by=caller.by, at=at, reason=said)
@@ -208,10 +210,10 @@ async def restore(call: Call, ids: Sequence[str], *, as_agent: str | None = None
     Raises `Refused` for one that is neither, or whose words another one says by now, and as
     `save` does.
     """
-    at, caller = call.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
-        some = [restorable(each) for each in mine_all(connection, ids, caller)]
+        some = [require_restorable(each) for each in require_all_mine(connection, ids, caller)]
         before = {each.id: memory_undo.describe_state(connection, each.id) for each in some}
         back = memory_states.restore(connection, list(before), at)
         for name in back:
@@ -234,12 +236,12 @@ async def supersede(
     where one of them is not active, or the two are not one agent's, and as `save` does.
     """
     at, said = call.clock.now(), check_note(reason, what="a reason")
-    caller = call.caller.speaking(as_agent)
+    caller = call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
-        before = active(mine(connection, old, caller), "supersede")
-        name = memory_lists.find(connection, new, reader=caller.reader())
-        after = active(memory_lists.one(connection, name), "supersede anything by")
+        before = require_active(require_mine(connection, old, caller), "supersede")
+        name = memory_lists.find_id(connection, new, reader=caller.choose_reader())
+        after = require_active(memory_lists.load_memory(connection, name), "supersede anything by")
         if before.id == after.id:
             raise BadInput(f"cannot supersede {before.id} by itself; give two memories")
         memory_records.require_said_by(connection, [before.id], after.agent_id)
@@ -263,14 +265,14 @@ async def edit(
     just that as `same`. Raises `Refused` for one that is not active, for words that a memory of the
     same place has, and for a secret (`redact` masks it), and as `save` does.
     """
-    at, caller = call.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.choose_rights(as_agent)
     # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
     text = await asyncio.to_thread(check_text, content, redact=redact)
 
     def work(connection: Connection) -> dict[str, Any]:
-        memory = active(mine(connection, id, caller), "edit")
+        memory = require_active(require_mine(connection, id, caller), "edit")
         same = memory_undo.edit(connection, memory, content=text, by=caller.by, at=at)
-        after = memory_lists.one(connection, memory.id)
+        after = memory_lists.load_memory(connection, memory.id)
         changed = after.text != memory.text
         return {"id": memory.id, "changed": changed, "content": after.text, "same": same}
 
@@ -286,10 +288,10 @@ async def split(call: Call, id: str, *, as_agent: str | None = None) -> dict[str
     They are not made one by themselves any more, and the whole is archived; what a person had
     consolidated is kept. Raises `Refused` for one that is no merge, and as `save` does.
     """
-    at, caller = call.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
-        memory = mine(connection, id, caller)
+        memory = require_mine(connection, id, caller)
         change, parts = memory_undo.split(
             connection, memory.id, by=caller.by, at=at, reader=caller.agent
         )
@@ -307,15 +309,15 @@ async def undo(call: Call, change: int, *, as_agent: str | None = None) -> dict[
     Raises `NotFound`, and `Refused` for what was undone already, is not so any more, or cannot
     be undone.
     """
-    at, caller = call.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
         reader = caller.agent
-        found = memory_history.one(connection, change, reader=reader)
+        found = memory_history.load_change(connection, change, reader=reader)
         # A change of what the caller may not read does not exist for it.
         is_known = memory_history.is_known(connection, found.memory_id, reader=reader)
         if not (caller.is_owner or is_known):
-            raise memory_history.unknown(found.number)
+            raise memory_history.make_unknown(found.number)
         if not caller.is_owner and found.kind is not ChangeKind.FORGET:
             realms.require_own(connection, [found.memory_id], caller)
         done, changed = memory_undo.undo(connection, change, by=caller.by, at=at, reader=reader)
@@ -336,10 +338,10 @@ async def keep_both(
 
     Raises `NotFound` where there is no conflict between them, and as `save` does.
     """
-    at, caller = call.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
-        one, other = (mine(connection, each, caller).id for each in (left, right))
+        one, other = (require_mine(connection, each, caller).id for each in (left, right))
         if not similar_memories.keep_both(connection, one, other, at):
             message = f"there is no conflict between {one} and {other}"
             raise NotFound(f"{message}; list them with: cortex memory conflicts")
@@ -355,13 +357,13 @@ async def forget(call: Call, ids: Sequence[str], *, as_agent: str | None = None)
     So goes what was made of them once. Answers once their words are written over in the ledger.
     Raises `Refused` for a part of a bigger memory, and as `save` does.
     """
-    at, caller = call.clock.now(), call.caller.speaking(as_agent)
+    at, caller = call.clock.now(), call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> dict[str, Any]:
-        some = [each.id for each in mine_all(connection, ids, caller)]
+        some = [each.id for each in require_all_mine(connection, ids, caller)]
         realms.require_own(connection, sorted(memory_history.list_parts(connection, some)), caller)
         gone = memory_delete.forget(connection, some, by=caller.by, at=at)
-        return all_fields(gone, forgotten="ids")
+        return shape_dataclass(gone, forgotten="ids")
 
     answer = await call.change(work)
     while await call.records.write(memory_delete.wipe):

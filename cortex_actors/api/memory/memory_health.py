@@ -20,7 +20,7 @@ from cortex_actors import topics
 from cortex_actors.api import parameters, status
 from cortex_actors.api.memory import memory_changes, remember
 from cortex_actors.api.registry import SOON, Call, Said, operation
-from cortex_actors.api.shapes import fields_of
+from cortex_actors.api.shapes import shape_fields
 from cortex_actors.clock import DAY
 from cortex_actors.domain.event import Ids
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
@@ -30,8 +30,8 @@ from cortex_actors.rules.merging import are_opposites
 from cortex_actors.storage import memory_records
 from cortex_actors.storage.memory import memory_attention, memory_lists, memory_merge
 from cortex_actors.storage.memory.memory_attention import Tending, WeighedMemories
-from cortex_actors.storage.search.scope import memory_conditions, present
-from cortex_actors.storage.search.similar_memories import standing
+from cortex_actors.storage.search.scope import match_memories, match_present
+from cortex_actors.storage.search.similar_memories import load_conflicts
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -48,15 +48,17 @@ MANY_STALE, MANY_CANDIDATES = 10, 5
 _DECIMALS = 4
 
 
-def idle(one: memory_lists.Idle, now: int, decays: Mapping[Layer, decay.Decay]) -> dict[str, Any]:
+def shape_idle(
+    one: memory_lists.Idle, now: int, decays: Mapping[Layer, decay.Decay]
+) -> dict[str, Any]:
     """Return a memory that was not read for long."""
     held = one.held
     return {
-        **fields_of(one, "id", "realm", agent="agent_id", content_preview="text"),
-        **fields_of(held, "layer", "access_count"),
+        **shape_fields(one, "id", "realm", agent="agent_id", content_preview="text"),
+        **shape_fields(held, "layer", "access_count"),
         "last_accessed": one.last_at,
         "days_since_access": round((now - one.last_at) / DAY, 1),
-        "attention_weight": round(held.now(now, decays), _DECIMALS),
+        "attention_weight": round(held.compute(now, decays), _DECIMALS),
         "pinned": held.pinned_at is not None,
     }
 
@@ -70,7 +72,7 @@ def format_pairs(
     """
     ids = {each for pair in found for each in (pair.left, pair.right)}
     known = memory_records.read(connection, ids, (MemoryStatus.ACTIVE,))
-    disputes = standing(connection, ids)
+    disputes = load_conflicts(connection, ids)
     return [
         {
             "first": _side(known[pair.left], letters),
@@ -87,11 +89,13 @@ def format_pairs(
 
 def _side(memory: Memory, letters: int) -> dict[str, Any]:
     """Return one of a pair."""
-    told = fields_of(memory, "id", "realm", "layer", "access_count", agent="agent_id")
+    told = shape_fields(memory, "id", "realm", "layer", "access_count", agent="agent_id")
     return {**told, "content_preview": memory.text[:letters]}
 
 
-def health(found: Mapping[Realm, memory_lists.RealmHealth], pairs: int | None) -> dict[str, Any]:
+def measure_health(
+    found: Mapping[Realm, memory_lists.RealmHealth], pairs: int | None
+) -> dict[str, Any]:
     """Return how the memories of each realm are, with what could be done about it."""
     realms = {str(realm): asdict(each) for realm, each in found.items()}
     stale = sum(each.stale_count for each in found.values())
@@ -150,11 +154,13 @@ async def stale(
     decays = call.settings().memory.decays
     if below is not None:
         least = parameters.read_number(below, 0, 2, name="below")
-        where = (*where, ~present(least, now, decays))
+        where = (*where, ~match_present(least, now, decays))
     some, total = await call.records.read(
-        lambda c: memory_lists.idle(c, *where, before=before, limit=limit, letters=IDLE_LETTERS)
+        lambda c: memory_lists.list_idle(
+            c, *where, before=before, limit=limit, letters=IDLE_LETTERS
+        )
     )
-    return {"stale": [idle(each, now, decays) for each in some], "total": total, "days": days}
+    return {"stale": [shape_idle(each, now, decays) for each in some], "total": total, "days": days}
 
 
 @operation("memory.duplicates", http="GET /memories/duplicates", agents=True)
@@ -205,22 +211,24 @@ async def consolidate(
     `Refused` for one that is not active or is pinned and would go.
     """
     now, decays = call.clock.now(), call.settings().memory.decays
-    caller = call.caller.speaking(as_agent)
+    caller = call.caller.choose_rights(as_agent)
 
     def work(connection: Connection) -> tuple[dict[str, Any], list[Said]]:
         one, other = (
-            memory_changes.active(memory_changes.mine(connection, each, caller), "consolidate")
+            memory_changes.require_active(
+                memory_changes.require_mine(connection, each, caller), "consolidate"
+            )
             for each in (first, second)
         )
         kept, gone = memory_merge.choose_kept(one, other, keep, now=now, decays=decays)
         number = memory_merge.consolidate(
             connection, kept, gone, at=now, by=caller.by, decays=decays, reader=caller.agent
         )
-        whole = memory_lists.one(connection, kept.id)
+        whole = memory_lists.load_memory(connection, kept.id)
         told = {
             "discarded_id": gone.id,
-            "new_attention_weight": round(decay.attention_of(whole, now, decays), _DECIMALS),
-            **fields_of(whole, "layer", "tags", kept_id="id", new_access_count="access_count"),
+            "new_attention_weight": round(decay.compute_attention(whole, now, decays), _DECIMALS),
+            **shape_fields(whole, "layer", "tags", kept_id="id", new_access_count="access_count"),
             "change": number,
         }
         return told, [(topics.MEMORY_MERGED, Ids((kept.id, gone.id)))]
@@ -243,10 +251,10 @@ async def memory_health(
     found = await call.records.read(
         lambda c: memory_lists.count_health(c, *where, before=before, now=now, earning=earning)
     )
-    told = health(found, (await _pairs(call, where, ALIKE, 1))[1] if duplicates else None)
-    if call.caller.reader(as_agent) is not None:
+    told = measure_health(found, (await _pairs(call, where, ALIKE, 1))[1] if duplicates else None)
+    if call.caller.choose_reader(as_agent) is not None:
         return told
-    return {**told, "accesses": await accesses(call)}
+    return {**told, "accesses": await describe_accesses(call)}
 
 
 @operation("memory.promotions", http="POST /memories/promotions", agents=True)
@@ -278,16 +286,16 @@ async def memory_decay(call: Call, *, dry_run: bool = False) -> dict[str, Any]:
     weighed: WeighedMemories = await tending.weigh(*where, dry_run=dry_run)
     days = call.settings().memory.archive_days
     return {
-        **fields_of(weighed, "updated", "faded", total_records="total", below_threshold="below"),
+        **shape_fields(weighed, "updated", "faded", total_records="total", below_threshold="below"),
         "archived": await tending.archive(days, *where, dry_run=dry_run),
         "archive_days": days,
         "dry_run": dry_run,
     }
 
 
-async def accesses(call: Call) -> dict[str, Any]:
+async def describe_accesses(call: Call) -> dict[str, Any]:
     """Return how reads are taken down; `unheard` are those that the custodian did not get."""
-    found = await status.read_guarded(call.actors.custodian.within(SOON).ask(Custodian.describe))
+    found = await status.read_guarded(call.actors.custodian.limit(SOON).ask(Custodian.describe))
     return {**found, "unheard": call.accesses.lost}
 
 
@@ -298,15 +306,15 @@ def _tending(call: Call) -> Tending:
 
 def _seen(call: Call, as_agent: str | None, realm: str | None = None) -> Where:
     """Return the conditions for the memories that the reader may read, of a realm or of all."""
-    reader, now = call.caller.reader(as_agent), call.clock.now()
-    return tuple(memory_conditions(parameters.where(now=now, reader=reader, realm=realm), now))
+    reader, now = call.caller.choose_reader(as_agent), call.clock.now()
+    return tuple(match_memories(parameters.make_where(now=now, reader=reader, realm=realm), now))
 
 
 def _own(call: Call) -> Where:
     """Return the conditions for what the caller may change: an agent its own memories."""
-    reader, now = call.caller.reader(), call.clock.now()
-    mine = parameters.where(now=now, reader=reader, agent=call.caller.agent)
-    return tuple(memory_conditions(mine, now))
+    reader, now = call.caller.choose_reader(), call.clock.now()
+    mine = parameters.make_where(now=now, reader=reader, agent=call.caller.agent)
+    return tuple(match_memories(mine, now))
 
 
 async def _pairs(
@@ -317,16 +325,18 @@ async def _pairs(
     some: list[memory_lists.Row] = []
     while len(some) < memory_lists.MOST:
         before = some[-1][0] if some else None
-        page = await read(partial(memory_lists.page, model=model, before=before, where=where))
+        page = await read(
+            partial(memory_lists.read_vectors, model=model, before=before, where=where)
+        )
         if not page:
             break
         some += page
     texts = await asyncio.to_thread(memory_lists.sort_vectors, some)
     parted = await read(memory_lists.list_apart)
     search = memory_lists.PairSearch(texts, threshold=threshold, limit=limit, apart=parted)
-    for start in search.steps():
+    for start in search.list_steps():
         await asyncio.to_thread(search.step, start)
-    pairs, total = search.found()
+    pairs, total = search.list_pairs()
     return pairs, total, len(texts.ids)
 
 

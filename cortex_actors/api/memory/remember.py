@@ -15,7 +15,7 @@ from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import describe_question
 from cortex_actors.bus.commits import refuse_key
-from cortex_actors.domain.agent import agent_id
+from cortex_actors.domain.agent import read_agent_id
 from cortex_actors.domain.hit import REMOTE, RankedHit
 from cortex_actors.domain.memory import PROBE, Access, Layer, MemoryType, Realm
 from cortex_actors.errors import BadInput
@@ -28,9 +28,9 @@ from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.ranking.fusion import WORDS_ALONE
 from cortex_actors.storage import memory_records, projects
 from cortex_actors.storage.search.query import AskedAbout
-from cortex_actors.storage.search.scope import ROOMS, late, scope
+from cortex_actors.storage.search.scope import ROOMS, count_late, make_scope
 from cortex_actors.text import terms
-from cortex_actors.text.hazards import cleared
+from cortex_actors.text.hazards import clear_secrets
 from cortex_actors.text.terms import parse_moment, read_words
 from cortex_actors.topics import MEMORY_REMEMBERED
 
@@ -70,13 +70,13 @@ async def remember(
     kept until a person or an agent decides. Raises `BadInput`, `NotYours`, `NotFound`,
     `UnknownProject`, `Refused` for a secret (`redact` masks it), and `Busy`.
     """
-    owner = await call.asked_for(project, here)
+    owner = await call.find_project(project, here)
     texts = partial(_texts, content, role, thread, tags=tags, abstract=abstract, redact=redact)
     with call.life.turn():
         wish = RememberRequest(
             # On a thread: 64 KB that are made to be slow take up to 2 s to look through.
             **await asyncio.to_thread(texts),
-            agent=call.caller.acting(agent, call.settings().memory.agent),
+            agent=call.caller.choose_agent(agent, call.settings().memory.agent),
             **_words(layer, realm, type_=type, prefer=prefer or call.settings().memory.prefer),
             **_links(related_agents, responding_to, supersedes=supersedes),
             **_times(said_from, said_until, now=call.clock.now()),
@@ -98,8 +98,8 @@ async def _done(call: Call, wish: RememberRequest, *, owner: Project | None) -> 
             "cannot remember on a bridge to no agent: name whom it is for in related_agents "
             "(--about AGENT)"
         )
-    done = await call.actors.archivist.within(None).ask(Archivist.remember, wish)
-    return {**done.shown(), "project": None if owner is None else owner.name}
+    done = await call.actors.archivist.limit(None).ask(Archivist.remember, wish)
+    return {**done.as_dict(), "project": None if owner is None else owner.name}
 
 
 def _links(
@@ -107,7 +107,9 @@ def _links(
 ) -> dict[str, Any]:
     """Return the agents and the memories that a memory names."""
     return {
-        "related": tuple(dict.fromkeys(map(agent_id, list_ids(related or (), "related_agents")))),
+        "related": tuple(
+            dict.fromkeys(map(read_agent_id, list_ids(related or (), "related_agents")))
+        ),
         "replies_to": list_ids(replies_to or (), "responding_to"),
         "supersedes": list_ids(supersedes or (), "supersedes"),
     }
@@ -136,7 +138,7 @@ def _key(given: str | None) -> str | None:
     """Return an idempotency key that can be kept."""
     if given is not None:
         refuse_key(MEMORY_REMEMBERED, given, durable=True)
-        cleared(given, what="the idempotency key", redact=None)
+        clear_secrets(given, what="the idempotency key", redact=None)
     return given
 
 
@@ -202,18 +204,18 @@ async def recall(
     none), and so is what is of none. Raises `BadInput`, `UnknownProject`, `NotFound` for an unknown
     store, `NotYours`, and `Busy`.
     """
-    where, near = await call.narrowed(project, here, as_agent=as_agent, **narrow)
+    where, near = await call.make_conditions(project, here, as_agent=as_agent, **narrow)
     question = Question(
         query,
-        parameters.whole(limit, name="limit"),
+        parameters.read_whole_number(limit, name="limit"),
         where=where,
         past=parameters.make_past(as_of, now=call.clock.now()),
         here=near,
         sure=sure,
         explain=explain,
         stores=read_words(stores, name="stores"),
-        hops=parameters.whole(hops, name="hops"),
-        budget_tokens=parameters.whole(budget_tokens, name="budget_tokens"),
+        hops=parameters.read_whole_number(hops, name="hops"),
+        budget_tokens=parameters.read_whole_number(budget_tokens, name="budget_tokens"),
     )
     return await _answered(call, question, track=track)
 
@@ -240,7 +242,7 @@ async def search(
     `as_of` at what was believed at a moment; `sure` leaves out what is hardly an answer. Raises as
     `recall` does.
     """
-    where, near = await call.narrowed(project, here, as_agent=as_agent, **narrow)
+    where, near = await call.make_conditions(project, here, as_agent=as_agent, **narrow)
     past = parameters.make_past(as_of, now=call.clock.now(), original=original_only)
     alone: dict[str, Any] = {"collections": _MEMORIES, "stores": (LOCAL,), "here": near}
     question = Question(query, limit, where=where, past=past, sure=sure, explain=explain, **alone)
@@ -249,7 +251,7 @@ async def search(
 
 async def _answered(call: Call, question: Question, *, track: bool) -> dict[str, Any]:
     """Ask; return the answer as JSON, and let be noted which memories were in it."""
-    about = relevance.subject(question.text, await call.records.read(projects.list_called))
+    about = relevance.find_subject(question.text, await call.records.read(projects.list_called))
     if about.named:
         question = replace(question, about=AskedAbout(about.text, about.named))
     found = await call.recall(question)
@@ -279,8 +281,8 @@ async def _waiting(call: Call, question: Question) -> list[tuple[str, str]]:
     rooms = question.collections
     if not rooms and LOCAL not in question.stores:
         rooms = tuple(each for each in ROOMS if each in question.stores)
-    seen = scope(question.where, rooms, now=now, decays=call.settings().memory.decays)
-    missing, is_all = await call.records.read(lambda c: late(c, model, seen))
+    seen = make_scope(question.where, rooms, now=now, decays=call.settings().memory.decays)
+    missing, is_all = await call.records.read(lambda c: count_late(c, model, seen))
     if not missing:
         return []
     # An agent does not see how many there are: they are not all its own.

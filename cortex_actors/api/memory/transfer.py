@@ -15,7 +15,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.domain.agent import agent_id, shown
+from cortex_actors.domain.agent import format_given, read_agent_id
 from cortex_actors.domain.memory import PROBE, CrumbRecord, Memory, Realm
 from cortex_actors.errors import BadInput, NotFound, Refused
 from cortex_actors.render import memorycore
@@ -64,8 +64,8 @@ async def export(
         raise BadInput(f"cannot export {kind}; there are {', '.join(KINDS)}")
     parameters.check_page(limit, 0, of=kind)
     wanted = memory_transfer.ExportFilter(
-        reader=call.caller.reader(as_agent),
-        agent=None if agent is None else agent_id(agent),
+        reader=call.caller.choose_reader(as_agent),
+        agent=None if agent is None else read_agent_id(agent),
         realm=parameters.read_word(Realm, realm, what="realm"),
     )
     most = min(limit, PAGE)
@@ -159,7 +159,7 @@ def read_records(
         try:
             pieces = iter(lambda: file.read(_PIECE), "")
             numbers = count(1)
-            for place, collection, found in jsonstream.collections(pieces):
+            for place, collection, found in jsonstream.read_collections(pieces):
                 if not collection:
                     version = _version(found) if place == "format_version" else version
                 elif (number := next(numbers)) > skip and not (
@@ -201,6 +201,6 @@ def _version(found: object) -> str:
         raise BadInput("there is no format_version: is it MemoryCore's JSON?")
     if found != memorycore.VERSION:
         raise BadInput(
-            f"format_version {shown(found)} is not understood; it is {memorycore.VERSION!r}"
+            f"format_version {format_given(found)} is not understood; it is {memorycore.VERSION!r}"
         )
     return memorycore.VERSION

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, ask_repeatedly, operation
-from cortex_actors.api.shapes import all_fields, fields_of
+from cortex_actors.api.shapes import shape_dataclass, shape_fields
 from cortex_actors.clock import SECOND
-from cortex_actors.domain.agent import agent_id
+from cortex_actors.domain.agent import read_agent_id
 from cortex_actors.domain.memory import CrumbRecord, CrumbType, Memory, Priority, Realm
 from cortex_actors.errors import BadInput, NotFound
 from cortex_actors.memory.request import Message
@@ -53,11 +53,11 @@ def list_messages(
     names = kept.load_display_names(connection, [each.agent_id for each in posts])
     answers = village.list_answers(connection, ids, reader=reader)
     named = [replied for each in posts for replied in each.replies_to]
-    known = realms.readers_part(connection, named, reader)
+    known = realms.filter_readable(connection, named, reader)
     return [
         {
-            **fields_of(each, "id", "realm", "type", "tags", "layer", "created_at"),
-            **fields_of(each, agent="agent_id", content="text", related_agents="related"),
+            **shape_fields(each, "id", "realm", "type", "tags", "layer", "created_at"),
+            **shape_fields(each, agent="agent_id", content="text", related_agents="related"),
             "agent_display": names.get(each.agent_id, each.agent_id),
             "responding_to": [replied for replied in each.replies_to if replied in known],
             "answered_by": list(answers.get(each.id, ())),
@@ -66,7 +66,7 @@ def list_messages(
     ]
 
 
-def converged(query: str, answer: VillageFinding, threshold: float) -> dict[str, Any]:
+def shape_convergence(query: str, answer: VillageFinding, threshold: float) -> dict[str, Any]:
     """Return what a question found, in the document's keys and some more."""
     groups = answer.found.groups
     first = groups[0] if groups else None
@@ -83,7 +83,7 @@ def converged(query: str, answer: VillageFinding, threshold: float) -> dict[str,
         # The likeness of a group is the least cosine of any two of its messages.
         "groups": [
             {
-                **fields_of(each, "agents", type="kind"),
+                **shape_fields(each, "agents", type="kind"),
                 "likeness": round(each.likeness, _DECIMALS),
                 "memory_ids": [voice.id for voice in each.voices],
                 "by_agent": _by_agent(each, answer.posts),
@@ -114,7 +114,7 @@ def _by_agent(
             "id": voice.id,
             "preview": agreeing.preview(voice.text),
             "similarity": round(post.cosine, _DECIMALS),
-            **fields_of(post.memory, "realm", "thread", "created_at"),
+            **shape_fields(post.memory, "realm", "thread", "created_at"),
         }
         found[voice.agent].append(shown)
     return found
@@ -156,7 +156,7 @@ async def post(
     `BadInput`, `NotFound` for what it answers, `UnknownProject`, `Refused` for a secret (`redact`
     takes them out), `NotYours`.
     """
-    owner = await call.asked_for(project, here)
+    owner = await call.find_project(project, here)
     message = Message(
         content,
         realm=realm,
@@ -181,7 +181,7 @@ async def thread(
     Returns its newest posts, oldest first, and who answered which. Raises `NotFound` where there is
     no post that one may read, `BadInput`, `NotYours`.
     """
-    reader, name = call.caller.reader(as_agent), parameters.read_thread(thread)
+    reader, name = call.caller.choose_reader(as_agent), parameters.read_thread(thread)
     parameters.check_page(limit, 0, of="posts")
 
     def read(connection: Connection) -> tuple[list[dict[str, Any]], int]:
@@ -207,7 +207,7 @@ async def threads(
     call: Call, limit: int = 50, skip: int = 0, *, as_agent: str | None = None
 ) -> dict[str, Any]:
     """List the conversations, the one with the newest post first. Raises `BadInput`."""
-    reader = call.caller.reader(as_agent)
+    reader = call.caller.choose_reader(as_agent)
     parameters.check_page(limit, skip, of="threads")
     found, total = await call.records.read(
         lambda c: village.list_threads(c, reader, limit=limit, skip=skip)
@@ -231,7 +231,7 @@ async def convergence(
     agents, `groups` has them all. Nothing counts as read. Raises `BadInput`, `EmbedderDown`,
     `NotYours`.
     """
-    reader = call.caller.reader(as_agent)
+    reader = call.caller.choose_reader(as_agent)
     least = call.settings().memory.convergence if threshold is None else threshold
     if not query.strip() or len(query) > QUESTION_LIMIT:
         raise BadInput(
@@ -248,17 +248,17 @@ async def convergence(
         if not await call.records.read(lacking):
             break
         await call.clock.sleep(PAUSE)
-    ask = call.actors.village.within(None).ask  # a model may have to load
+    ask = call.actors.village.limit(None).ask  # a model may have to load
     answer = await ask_repeatedly(
         lambda: ask(Village.converge, query, reader=reader, min_agents=min_agents, threshold=least)
     )
-    return converged(query, answer, least)
+    return shape_convergence(query, answer, least)
 
 
 @operation("agents.village", http="GET /village", agents=True)
 async def village_stats(call: Call, *, as_agent: str | None = None) -> dict[str, Any]:
     """Show how much agents have told one another, and what they agree on."""
-    reader = call.caller.reader(as_agent)
+    reader = call.caller.choose_reader(as_agent)
 
     def read(connection: Connection) -> dict[str, Any]:
         spoken = village.count_spoken(connection, reader)
@@ -319,7 +319,7 @@ async def leave_crumb(
     orientation. Its project is that of a memory. Raises `BadInput`, `UnknownProject`, `Refused` for
     a secret (`redact` takes them out), `NotYours`.
     """
-    owner = await call.asked_for(project, here)
+    owner = await call.find_project(project, here)
     given = admission.AdmissionRequest(
         summary=session_summary,
         discoveries=key_discoveries,
@@ -332,7 +332,7 @@ async def leave_crumb(
         session_id=session_id,
         redact=redact,
     )
-    acting = call.caller.acting(agent, call.settings().memory.agent)
+    acting = call.caller.choose_agent(agent, call.settings().memory.agent)
     left = await call.actors.trail.ask(
         Trail.leave, given, agent=acting, by=call.caller.by, project_id=_place(owner)
     )
@@ -367,7 +367,9 @@ async def crumbs(
     parameters.check_page(limit, 0, of="crumbs")
 
     def read(connection: Connection) -> tuple[list[CrumbRecord], dict[str, dict[str, int]]]:
-        return kept.list_crumbs(connection, wanted, limit=limit), kept.tally(connection, wanted)
+        return kept.list_crumbs(connection, wanted, limit=limit), kept.count_crumbs(
+            connection, wanted
+        )
 
     found, tally = await call.records.read(read)
     tasks = (task for each in found for task in each.unfinished)
@@ -396,7 +398,7 @@ async def latest_crumb(
     `UnknownProject`, `NotYours`.
     """
     whose = as_agent if agent is None else agent
-    whose = call.caller.acting(None, call.settings().memory.agent) if whose is None else whose
+    whose = call.caller.choose_agent(None, call.settings().memory.agent) if whose is None else whose
     wanted = await _wanted(call, whose, as_agent, project=project, here=here)
     found = await call.records.read(lambda c: kept.list_crumbs(c, wanted, limit=1))
     return {"crumb": _shown(found[0]) if found else None}
@@ -424,7 +426,7 @@ async def unfinished(
     tasks: dict[tuple[str, str], dict[str, Any]] = {}
     for crumb in left_behind:
         for task in crumb.unfinished:
-            left = fields_of(crumb, "session_id", "priority", "left_at", agent="agent_id")
+            left = shape_fields(crumb, "session_id", "priority", "left_at", agent="agent_id")
             left |= {"task": task, "crumb": crumb.id}
             tasks.setdefault((crumb.agent_id, task), left)
     return {"tasks": list(tasks.values()), "total": len(tasks)}
@@ -446,11 +448,11 @@ async def _wanted(
 ) -> kept.CrumbFilter:
     """Return which crumbs are meant; raises `BadInput`, `UnknownProject`, `NotYours`."""
     wanted = kept.CrumbFilter(
-        reader=call.caller.reader(as_agent),
-        agent=None if agent is None else agent_id(agent),
+        reader=call.caller.choose_reader(as_agent),
+        agent=None if agent is None else read_agent_id(agent),
         since=None if hours is None else call.clock.now() - int(_span(hours) * _HOUR),
     )
-    found = await call.asked_for(project, here)
+    found = await call.find_project(project, here)
     name = None if found is None else found.id
     return replace(wanted, project_id=name) if project else replace(wanted, here=name)
 
@@ -470,7 +472,7 @@ def _told(crumb: CrumbRecord) -> dict[str, Any]:
 def _shown(crumb: CrumbRecord) -> dict[str, Any]:
     """Return a crumb in JSON's words."""
     return {
-        **all_fields(
+        **shape_dataclass(
             crumb,
             agent="agent_id",
             session_summary="summary",

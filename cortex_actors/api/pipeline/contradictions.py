@@ -18,7 +18,7 @@ from cortex_actors import topics
 from cortex_actors.api import parameters, shapes
 from cortex_actors.api.pipeline.review import PROMOTION, USE, WRITE, reviews
 from cortex_actors.api.registry import Call, Said, operation
-from cortex_actors.clock import iso, ulid
+from cortex_actors.clock import format_iso, make_ulid
 from cortex_actors.domain import insight
 from cortex_actors.domain.event import AccumulationComplete, Ids
 from cortex_actors.errors import BadInput, ConfigurationError, HomeUnwritable, NotFound
@@ -70,10 +70,10 @@ async def contradictions(
     if status not in STATES:
         raise BadInput(f"no contradiction is {status!r}; ask for {', '.join(STATES)}")
     wanted = _kinds(kind)
-    project_id = await call.project_id(project)
+    project_id = await call.require_project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:
-        every = stored.listed(
+        every = stored.list_contradictions(
             connection, status=None if status == insight.ALL else status, project_id=project_id
         )
         some = [each for each in every if each.type in wanted]
@@ -97,7 +97,9 @@ async def contradiction(call: Call, contradiction: str) -> dict[str, Any]:
     """
 
     def look(connection: Connection) -> dict[str, Any]:
-        found = stored.one(connection, find(connection, Named.CONTRADICTION, contradiction))
+        found = stored.load_contradiction(
+            connection, find(connection, Named.CONTRADICTION, contradiction)
+        )
         return _shaped(connection, [found] if found else [])[0]
 
     return await call.records.read(look)
@@ -140,11 +142,13 @@ async def _decide(
         except NotFound:
             # It may be one that is only possible.
             bare = name.strip().lower().removeprefix(Named.CONTRADICTION)
-            proposal = verdicts.proposal(connection, Named.CONTRADICTION + bare)
+            proposal = verdicts.find_proposal(connection, Named.CONTRADICTION + bare)
             if proposal is None:
                 raise
             whole = proposal.id
-        found = stored.one(connection, whole) or verdicts.proposal(connection, whole)
+        found = stored.load_contradiction(connection, whole) or verdicts.find_proposal(
+            connection, whole
+        )
         kept = _kept(found, keep) if found else None
         decided = stored.decide(
             connection, whole, status=status, at=now, kept_id=kept, note=note, by=call.caller.by
@@ -157,7 +161,7 @@ async def _decide(
 
 def compare_again(two: tuple[str, str], at: int) -> Said:
     """Return the event that has two insights compared and weighed again."""
-    return topics.ACCUMULATION_COMPLETE, AccumulationComplete(f"run_{ulid(at)}", None, two)
+    return topics.ACCUMULATION_COMPLETE, AccumulationComplete(f"run_{make_ulid(at)}", None, two)
 
 
 def _kinds(kind: str | None) -> frozenset[insight.Conflict]:
@@ -220,7 +224,7 @@ async def triage(
     counted. Raises `UnknownProject`, `BadInput`.
     """
     parameters.check_page(limit, 0, of="items")
-    project_id = await call.project_id(project)
+    project_id = await call.require_project_id(project)
     found = await contradictions(call, project, MOST)
     waits = await reviews(call, project, MOST)
 
@@ -261,8 +265,8 @@ async def decide(call: Call, item: str, verdict: str) -> dict[str, Any]:
         if chosen is insight.PairChoice.OPEN:
             two = stored.reopen(connection, item, at=now, by=call.caller.by)
         else:
-            asked = verdicts.proposal(connection, item)
-            found = asked.pair if asked else verdicts.decided_pair(connection, item)
+            asked = verdicts.find_proposal(connection, item)
+            found = asked.pair if asked else verdicts.find_decided_pair(connection, item)
             if found is None:
                 raise NotFound(f"nothing is proposed as {item}; list what is with: cortex triage")
             two, same = found, chosen is insight.PairChoice.SAME
@@ -290,7 +294,7 @@ def format_calibration(path: Path, found: Iterable[Suggestion], *, at: int) -> N
     section = _read(path)
     domains = section.setdefault(_DOMAINS, {})
     for each in found:
-        values = shapes.fields_of(each.suggested, "cluster", "judged")
+        values = shapes.shape_fields(each.suggested, "cluster", "judged")
         if each.domain is None:
             section.update(values)
         else:
@@ -318,7 +322,7 @@ def _text(section: dict[str, Any], at: int) -> str:
     """Return the file's text."""
     domains = section.get(_DOMAINS, {})
     lines = [
-        f"# Written by `cortex contradictions calibrate --write` at {iso(at)}.",
+        f"# Written by `cortex contradictions calibrate --write` at {format_iso(at)}.",
         "# What cortex.toml says wins over it; remove the file to go back to the defaults.",
         "",
         f"[{_SECTION}]",
@@ -349,7 +353,7 @@ async def calibrate(
     by themselves is none. With `write` the better thresholds are written down and followed at
     once. Raises `ConfigurationError`, `HomeUnwritable`.
     """
-    ruling = call.ruling()
+    ruling = call.load_ruling()
     model = call.model()
     await asyncio.to_thread(ruling.read)
     known = await call.records.read(lambda c: verdicts.load_pairs(c, model))
@@ -365,7 +369,7 @@ async def calibrate(
         "pairs": len(known),
         "suggestions": [
             {
-                **shapes.fields_of(each, "domain", "counts", "reason"),
+                **shapes.shape_fields(each, "domain", "counts", "reason"),
                 "now": _figures(each.thresholds, each.now),
                 "then": _figures(each.suggested, each.then),
                 "better": not each.reason,
@@ -379,21 +383,21 @@ async def calibrate(
 
 def _suggested(known: Sequence[Decided], ruling: Ruling, *, only: str | None) -> list[Suggestion]:
     """Return a suggestion for all pairs, and for each domain there are pairs of."""
-    lexicon, limits = ruling.relations().lexicon, ruling.limits
+    lexicon, limits = ruling.make_relations().lexicon, ruling.limits
     domains = sorted({each.domain for each in known if each.domain is not None})
     if only is not None:
         domains = [each for each in domains if each == only] or [only]
     found = [] if only else [suggest(known, limits.default, lexicon=lexicon)]
     for name in domains:
         some = [each for each in known if each.domain == name]
-        found.append(suggest(some, limits.of(name, name), domain=name, lexicon=lexicon))
+        found.append(suggest(some, limits.choose(name, name), domain=name, lexicon=lexicon))
     return found
 
 
 def _figures(thresholds: rule.ConflictThresholds, found: Figures) -> dict[str, Any]:
     """Return thresholds that can be calibrated, with the figures of them."""
     return {
-        **shapes.fields_of(thresholds, "cluster", "judged"),
+        **shapes.shape_fields(thresholds, "cluster", "judged"),
         "merges": _scored(found.merges),
         "contradictions": _scored(found.contradictions),
         "contradictions_merged": found.merged,
@@ -402,6 +406,6 @@ def _figures(thresholds: rule.ConflictThresholds, found: Figures) -> dict[str, A
 
 def _scored(found: Score) -> dict[str, Any]:
     """Return a score with what follows of it."""
-    shares = shapes.fields_of(found, "precision", "recall", "f1")
+    shares = shapes.shape_fields(found, "precision", "recall", "f1")
     rounded = {name: None if each is None else round(each, 4) for name, each in shares.items()}
     return {**asdict(found), **rounded}

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from cortex_actors.api.shapes import fields_of, shape_brief
+from cortex_actors.api.shapes import shape_brief, shape_fields
 from cortex_actors.domain.project import SourceKind
 from cortex_actors.errors import CortexError, NotFound
 from cortex_actors.pipeline import selection
@@ -56,7 +56,7 @@ class Start:
     principles: tuple[str, ...] = ()
 
 
-def named(connection: Connection, name: str) -> Start:
+def find_start(connection: Connection, name: str) -> Start:
     """Return what an id, or the beginning of one, is about: an insight, a cluster, a principle.
 
     Without what ids begin with, an insight is meant where there is one. Raises `NotFound`, and
@@ -75,7 +75,7 @@ def named(connection: Connection, name: str) -> Start:
     )
 
 
-async def standing_at(records: Records, path: str, line: int) -> Start:
+async def find_line_start(records: Records, path: str, line: int) -> Start:
     """Return what is known of a line of a file: of our section its principle, else its insights.
 
     Raises `NotFound` where nothing is known of it.
@@ -118,14 +118,14 @@ def load_history(connection: Connection, start: Start) -> dict[str, Any]:
     whole = {*start.insights, *heads.values()}
     heads |= insights.load_followers(connection, whole)
     family = sorted({*whole, *heads})
-    made = sorted({*start.principles, *principles.coming_of(connection, family)})
+    made = sorted({*start.principles, *principles.find_coming_of(connection, family)})
     owed = principles.load_derivations(connection, made)
-    against = contradictions.of(connection, family)
+    against = contradictions.load_contradictions(connection, family)
     pairs = {each.id: each for some in against.values() for each in some}
     # Beside the family what is only mentioned: other sides, and other sources of a principle.
     named = {side for each in pairs.values() for side in each.pair}
     named |= {each.insight_id for some in owed.values() for each in some}
-    texts = insight_lists.by_ids(connection, sorted({*family, *named}))
+    texts = insight_lists.load_insights(connection, sorted({*family, *named}))
     said = {name: each.content for name, each in texts.items()}
     places = insight_lists.load_lines(connection, family)
     clusters = contradictions.load_clusters(connection, family)
@@ -165,8 +165,8 @@ def _texts(
     )
     return [
         {
-            **fields_of(each, "id", "content", "status", "category", "confidence"),
-            **fields_of(each, "first_seen", "last_seen", observations="observation_count"),
+            **shape_fields(each, "id", "content", "status", "category", "confidence"),
+            **shape_fields(each, "first_seen", "last_seen", observations="observation_count"),
             "counts_for": heads.get(each.id),
             "lines": lines.get(each.id, []),
         }
@@ -182,13 +182,13 @@ def _principles(
     made: Sequence[str],
 ) -> list[dict[str, Any]]:
     """Return principles, the highest ranked first, with what each is made of."""
-    known = principles.by_ids(connection, made).values()
+    known = principles.load_principles(connection, made).values()
     return [
         {
             **shape_brief(each),
-            **fields_of(each, "origin", "created_at"),
+            **shape_fields(each, "origin", "created_at"),
             "made_of": [
-                fields_of(part, "weight", id="insight_id")
+                shape_fields(part, "weight", id="insight_id")
                 | {"content": said.get(part.insight_id, "")}
                 for part in owed.get(each.id, ())
             ],
@@ -214,9 +214,9 @@ def _sources(
         yield from ((SourceKind.PATH, str(each)) for each in PurePath(line["path"]).parents)
 
 
-async def in_files(bullets: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+async def filter_in_files(bullets: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return those bullets that are in their files now: people remove sections, too."""
-    there = await asyncio.to_thread(selection.sections, {each["path"] for each in bullets})
+    there = await asyncio.to_thread(selection.read_sections, {each["path"] for each in bullets})
     return [each for each in bullets if selection.has_bullet(there, each["path"], each["text"])]
 
 

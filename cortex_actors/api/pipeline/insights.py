@@ -33,7 +33,7 @@ from cortex_actors.storage.pipeline import (
 )
 from cortex_actors.storage.pipeline import insights as stored
 from cortex_actors.storage.pipeline.insight_lists import InsightFilter, Named, find
-from cortex_actors.storage.pipeline.principle_decay import DecayScales, today
+from cortex_actors.storage.pipeline.principle_decay import DecayScales, get_today
 from cortex_actors.text.hazards import is_boilerplate
 
 if TYPE_CHECKING:
@@ -68,14 +68,16 @@ _NOTHING, _ENOUGH = 0.0, 100.0
 
 def explain_insight(connection: Connection, insight_id: str, *, call: Call) -> dict[str, Any]:
     """Return an insight whole, and why it is what it is."""
-    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
+    found = insight_lists.load_insights(connection, [insight_id])[insight_id]
     whole = stored.load_representatives(connection, [insight_id]).get(insight_id)
     same = sorted(stored.load_followers(connection, [insight_id]))
-    against = contradictions.of(connection, [insight_id]).get(insight_id, [])
+    against = contradictions.load_contradictions(connection, [insight_id]).get(insight_id, [])
     others = [*same, *([whole] if whole else []), *(_other(each, insight_id) for each in against)]
     told = shapes.load_briefs(connection, others)
     standing = insight_evidence.load_merits(connection, [insight_id])[insight_id]
-    made = principles.by_ids(connection, principles.coming_of(connection, [insight_id]))
+    made = principles.load_principles(
+        connection, principles.find_coming_of(connection, [insight_id])
+    )
     ranked = sorted(made.values(), key=lambda each: (-each.rank, each.id))
     spoke = find_grounds(found.content, found.heading)
     return {
@@ -94,15 +96,15 @@ def explain_insight(connection: Connection, insight_id: str, *, call: Call) -> d
             "confidence": _confidence(found, standing, call.clock.now()),
             "status": _status(found, told.get(whole or ""), against),
         },
-        "promotion": eligibility(connection, found, call=call),
+        "promotion": check_eligibility(connection, found, call=call),
     }
 
 
-def eligibility(connection: Connection, found: Insight, *, call: Call) -> dict[str, Any]:
+def check_eligibility(connection: Connection, found: Insight, *, call: Call) -> dict[str, Any]:
     """Return every check of promotion, and what is missing most nearly."""
-    now, thresholds = call.clock.now(), call.ruling().promotion
+    now, thresholds = call.clock.now(), call.load_ruling().promotion
     standing = insight_evidence.load_merits(connection, [found.id])[found.id]
-    checks = promotion.requirements(found, standing, now=now, thresholds=thresholds)
+    checks = promotion.list_requirements(found, standing, now=now, thresholds=thresholds)
     missing = [each for each in checks if not each.met]
     numbers = [each for each in missing if _gap(each) is not None]
     nearest = max(numbers, key=_reached, default=None)
@@ -114,7 +116,7 @@ def eligibility(connection: Connection, found: Insight, *, call: Call) -> dict[s
     }
 
 
-def overview(
+def list_progress(
     connection: Connection, some: Sequence[Insight], *, now: int, thresholds: PromotionThresholds
 ) -> list[dict[str, Any]]:
     """Return how near insights are to becoming principles, the nearest first.
@@ -125,7 +127,9 @@ def overview(
     standings = insight_evidence.load_merits(connection, [each.id for each in some])
     rows = []
     for each in some:
-        checks = promotion.requirements(each, standings[each.id], now=now, thresholds=thresholds)
+        checks = promotion.list_requirements(
+            each, standings[each.id], now=now, thresholds=thresholds
+        )
         rows.append((each, {check.need: check for check in checks if not check.met}))
 
     def nearness(row: tuple[Insight, dict[Need, Requirement]]) -> tuple[float, float, float, str]:
@@ -135,7 +139,7 @@ def overview(
 
     return [
         {
-            **shapes.fields_of(each, "id", "content", "confidence", "projects"),
+            **shapes.shape_fields(each, "id", "content", "confidence", "projects"),
             "observations": each.observation_count,
             "eligible": not missing,
             # The first thing that holds a promotion up; None for nothing.
@@ -146,7 +150,7 @@ def overview(
     ]
 
 
-def reasons(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
+def count_reasons(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
     """Return of an overview how many insights are held up by what; `ready` by nothing."""
     counted = Counter(row["because"] or READY for row in rows)
     return {name: counted[name] for name in (READY, *map(str, BLOCKS))}
@@ -155,7 +159,7 @@ def reasons(rows: Iterable[dict[str, Any]]) -> dict[str, int]:
 def _check(each: Requirement) -> dict[str, Any]:
     """Return a check as clients get it; `gap` is None for what is no number."""
     reached = round(_reached(each), 1)
-    return {**shapes.all_fields(each), "gap": _gap(each), "reached_percent": reached}
+    return {**shapes.shape_dataclass(each), "gap": _gap(each), "reached_percent": reached}
 
 
 def _gap(each: Requirement) -> float | None:
@@ -198,13 +202,13 @@ def _confidence(found: Insight, standing: PromotionStanding, now: int) -> dict[s
         contradicted=standing.open_contradictions > 0,
         boilerplate=is_boilerplate(found.content),
     )
-    steps = promotion.steps(evidence, now)
+    steps = promotion.list_steps(evidence, now)
     return {"stored": found.confidence, "steps": [asdict(each) for each in steps]}
 
 
 def _status(found: Insight, whole: dict[str, Any] | None, against: Sequence[Contradiction]) -> str:
     """Return why an insight has its status, a sentence."""
-    number = sum(each.against(found.id) for each in against)
+    number = sum(each.is_against(found.id) for each in against)
     return {
         InsightStatus.ACTIVE: "a file says it and nothing speaks against it",
         InsightStatus.WITHDRAWN: "no file says it any more",
@@ -223,11 +227,11 @@ def _cluster(connection: Connection, insight_id: str) -> dict[str, Any] | None:
     if not clusters:
         return None
     (found,) = clusters
-    texts = insight_lists.by_ids(connection, found.members)
+    texts = insight_lists.load_insights(connection, found.members)
     return {
         "size": len(found.members),
-        **shapes.fields_of(found, "id", "coherence"),
-        "members": [shapes.fields_of(texts[e], "id", "content") for e in found.members],
+        **shapes.shape_fields(found, "id", "coherence"),
+        "members": [shapes.shape_fields(texts[e], "id", "content") for e in found.members],
     }
 
 
@@ -264,7 +268,7 @@ async def insights(
     parameters.check_page(limit, skip, of="insights")
     wanted = InsightFilter(
         statuses=parameters.read_statuses(InsightStatus, status, shown=LIVE),
-        project_id=await call.project_id(project),
+        project_id=await call.require_project_id(project),
         category=parameters.read_word(Category, category, what="category"),
         domain=domain,
         kind=parameters.read_word(StatementKind, kind, what="kind"),
@@ -308,13 +312,13 @@ async def promotions(
     if reason not in {None, READY, *BLOCKS}:
         known = ", ".join([READY, *BLOCKS])
         raise BadInput(f"nothing is held up by {reason!r}; there are {known}")
-    now, thresholds = call.clock.now(), call.ruling().promotion
-    wanted = InsightFilter(project_id=await call.project_id(project), limit=CONSIDERED)
+    now, thresholds = call.clock.now(), call.load_ruling().promotion
+    wanted = InsightFilter(project_id=await call.require_project_id(project), limit=CONSIDERED)
 
     def look(connection: Connection) -> dict[str, Any]:
-        some = insight_lists.listed(connection, wanted)
-        rows = overview(connection, some, now=now, thresholds=thresholds)
-        counted = reasons(rows)
+        some = insight_lists.list_insights(connection, wanted)
+        rows = list_progress(connection, some, now=now, thresholds=thresholds)
+        counted = count_reasons(rows)
         told = [
             row
             for row in rows
@@ -334,22 +338,22 @@ async def promotions(
 async def _nearest(call: Call, text: str) -> list[dict[str, Any]]:
     """Return which examples of each category a text lies near; none without an embedder."""
     try:
-        rows = await call.embed([text, *classification.texts()])
+        rows = await call.embed([text, *classification.list_examples()])
     except CortexError:
         return []
     return [asdict(each) for each in classification.rank_categories(rows[0], rows[1:])]
 
 
-def shaped(connection: Connection, supposed: Supposed, *, call: Call) -> dict[str, Any]:
+def shape_eligibility(connection: Connection, supposed: Supposed, *, call: Call) -> dict[str, Any]:
     """Return what an insight has and lacks, and what its promotion would do.
 
     Where another insight represents it, the answer is about that one.
     """
     lead, made = supposed.lead, supposed.principle
-    found = insight_lists.by_ids(connection, [lead])[lead]
-    others = [each.other(made.id) for each in supposed.links] if made else []
-    linked = principles.by_ids(connection, others)
-    checks = eligibility(connection, found, call=call)
+    found = insight_lists.load_insights(connection, [lead])[lead]
+    others = [each.find_other_end(made.id) for each in supposed.links] if made else []
+    linked = principles.load_principles(connection, others)
+    checks = check_eligibility(connection, found, call=call)
     # Why it would come to that, where it is not plain.
     cosine, reason = supposed.cosine, ""
     if supposed.would is Would.NOTHING:
@@ -361,7 +365,7 @@ def shaped(connection: Connection, supposed: Supposed, *, call: Call) -> dict[st
         "content": found.content,
         **checks,
         "together": [each for each in supposed.together if each != lead],
-        **shapes.fields_of(supposed, "would", "replaces", compared="is_compared"),
+        **shapes.shape_fields(supposed, "would", "replaces", compared="is_compared"),
         "reason": reason,
         "same_as": None if supposed.same_as is None else shapes.shape_brief(supposed.same_as),
         "preview": _preview(connection, supposed, found, call=call),
@@ -376,7 +380,10 @@ def _preview(
     made, evidence = supposed.principle, supposed.evidence
     if made is None or evidence is None:
         return None
-    day, scales = today(connection, call.clock.now()), DecayScales.of(call.settings().organisation)
+    day, scales = (
+        get_today(connection, call.clock.now()),
+        DecayScales.from_settings(call.settings().organisation),
+    )
     return {
         **shapes.shape_principle(made, evidence, {made.id: list(found.projects)}),
         "rank": evidence.rank(day, scales),

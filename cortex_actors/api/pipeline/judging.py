@@ -16,7 +16,7 @@ from cortex_actors.api import parameters, shapes
 from cortex_actors.api.pipeline.contradictions import compare_again
 from cortex_actors.api.pipeline.review import list_offers
 from cortex_actors.api.registry import Call, Said, operation
-from cortex_actors.clock import DAY, iso
+from cortex_actors.clock import DAY, format_iso
 from cortex_actors.domain.insight import (
     AgentVerdict,
     Decider,
@@ -105,21 +105,21 @@ async def judge_next(
     that was decided, and only as many as the day has verdicts left. Pairs are of instruction files,
     which only the owner and sessions on the owner's machine read. Raises `BadInput`, `NotYours`.
     """
-    who = call.caller.acting(agent, call.settings().memory.agent)
+    who = call.caller.choose_agent(agent, call.settings().memory.agent)
     parameters.read_number(limit, 1, MOST, name="limit")
     if not (call.caller.is_owner or call.caller.is_session):
         return _told([], "Only sessions on the owner's machine judge instruction files.")
     now, settings = call.clock.now(), call.settings().judging
-    ruling = call.ruling()
+    ruling = call.load_ruling()
     await asyncio.to_thread(ruling.read)
     given = await call.records.read(lambda c: verdicts.count_given(c, now // DAY * DAY))
     left = max(0, settings.agent_verdicts - given)
     if not left:
         why = f"That is enough for today: agents have judged {given} pairs (UTC)."
         return _told([], why)
-    owner = await call.asked_for(None, here)
+    owner = await call.find_project(None, here)
     near = None if owner is None else owner.id
-    has_effect = partial(_has_effect, relations=ruling.relations())
+    has_effect = partial(_has_effect, relations=ruling.make_relations())
     pick = partial(_pick, call=call, who=who, near=near, able=has_effect, most=min(limit, left))
     again, rest, some = await call.records.read(pick)
 
@@ -191,7 +191,7 @@ def list_open(connection: Connection, call: Call, *, who: str, near: str | None)
     for offer in list_offers(connection, call):
         for other in offer.others:
             two = make_pair(offer.insight.id, other)
-            name = verdicts.proposal_id(PairKind.OFFER, two)
+            name = verdicts.make_id(PairKind.OFFER, two)
             found[PairKind.OFFER].append(Handout(name, who, PairKind.OFFER, *two, at))
     # Two texts are one question: an offer of two near duplicates is not asked as both.
     once = {each.pair: each for some in reversed(found.values()) for each in reversed(some)}
@@ -216,7 +216,7 @@ def _has_effect(connection: Connection, found: Handout, *, relations: Relations)
     texts = insight_evidence.load_texts(connection, found.pair)
     same = Judgement(Relation.SAME, Decider.AGENT, "supposed")
     left, right = (texts[each] for each in found.pair)
-    return relations.answered(left, right, same).relation is Relation.SAME
+    return relations.read_answer(left, right, same).relation is Relation.SAME
 
 
 def _shown(
@@ -246,7 +246,10 @@ def _shown(
 
 def _sides(connection: Connection, two: Pair) -> list[dict[str, Any]]:
     """Return what both texts of a pair say and where; fewer where one is suspicious or not said."""
-    known, said = insight_lists.by_ids(connection, two), insight_lists.said(connection, two)
+    known, said = (
+        insight_lists.load_insights(connection, two),
+        insight_lists.load_places(connection, two),
+    )
     if len(known) < len(two) or len(said) < len(two):
         return []
     places = {}
@@ -265,7 +268,7 @@ def _sides(connection: Connection, two: Pair) -> list[dict[str, Any]]:
         found.append(
             {
                 "text": text,
-                **shapes.fields_of(place, "project", "path", "scope", line="line_start"),
+                **shapes.shape_fields(place, "project", "path", "scope", line="line_start"),
                 "heading": heading,
                 "around": make_excerpt(near, {}, question="")["text"] if len(near) > 1 else "",
             }
@@ -284,7 +287,7 @@ async def judge_answer(
     not handed out, `BadInput`, `NotYours`, and `Refused` for what is decided, or after the last
     verdict of the day.
     """
-    who = call.caller.acting(agent, call.settings().memory.agent)
+    who = call.caller.choose_agent(agent, call.settings().memory.agent)
     chosen = terms.parse_word(AgentVerdict, verdict, name="verdict")
     why, now, most = check_note(reason), call.clock.now(), call.settings().judging.agent_verdicts
     if why is not None and (sign := find_caution(why)) is not None:  # others will read it
@@ -324,7 +327,7 @@ def _handed(connection: Connection, name: str, *, who: str) -> Handout:
         return meant[0]
     if len(meant) > 1:
         raise BadInput(f"{name} means several pairs; give more of the id")
-    two = verdicts.decided_pair(connection, name) if name else None
+    two = verdicts.find_decided_pair(connection, name) if name else None
     if two is not None:
         _require_undecided(connection, name, two=two)
     raise NotFound(
@@ -337,7 +340,7 @@ def _require_undecided(connection: Connection, name: str, *, two: Pair) -> None:
     word = verdicts.load_words(connection).get(two)
     if word is not None:
         by = "a person" if word.decider is Decider.PERSON else word.by
-        message = f"cannot judge {name}: {by} decided at {iso(word.at)}: {word.said}"
+        message = f"cannot judge {name}: {by} decided at {format_iso(word.at)}: {word.said}"
         raise Refused(f"{message}; go on with judge_next (cortex triage next)")
 
 
@@ -351,7 +354,7 @@ def _require_open(connection: Connection, handout: Handout, *, chosen: AgentVerd
     if handout.kind is PairKind.OFFER:
         is_there = handout.pair in insight_evidence.list_agreements(connection)
     else:
-        is_there = verdicts.proposal(connection, handout.item) is not None
+        is_there = verdicts.find_proposal(connection, handout.item) is not None
     if not is_there:
         message = f"{handout.item} is open no more: its files say something else by now"
         raise NotFound(f"{message}; go on with judge_next (cortex triage next)")
@@ -386,8 +389,10 @@ async def judge_list(call: Call, limit: int = 20, *, skip: int = 0) -> dict[str,
             "today": verdicts.count_given(connection, call.clock.now() // DAY * DAY),
             "verdicts": [
                 {
-                    **shapes.fields_of(each, "kind", "agent", "reason", "at"),
-                    **shapes.fields_of(each, "undone_at", "undone_by", id="item", verdict="said"),
+                    **shapes.shape_fields(each, "kind", "agent", "reason", "at"),
+                    **shapes.shape_fields(
+                        each, "undone_at", "undone_by", id="item", verdict="said"
+                    ),
                     "effect": _effect(connection, each, people=people),
                     "a": texts.get(each.pair[0]),
                     "b": texts.get(each.pair[1]),
@@ -410,7 +415,7 @@ def _effect(connection: Connection, given: AgentWord, *, people: Mapping[Pair, P
     heads = insights.load_representatives(connection, given.pair)
     two = make_pair(*(heads.get(each, each) for each in given.pair))
     if given.said is AgentVerdict.CONTRADICT:
-        found = contradictions.one(connection, contradictions.id_of(*two))
+        found = contradictions.load_contradiction(connection, contradictions.make_id(*two))
         held = "no effect: by the rules and their places both hold"
         return held if found is None else f"shown as {found.id}"
     if two[0] == two[1]:

@@ -58,7 +58,7 @@ async def principles(
     parameters.check_page(limit, skip, of="principles")
     wanted = principle_lists.PrincipleFilter(
         statuses=parameters.read_statuses(PrincipleStatus, status, shown=principle_lists.GIVEN),
-        project_id=await call.project_id(project),
+        project_id=await call.require_project_id(project),
         category=parameters.read_word(PrincipleCategory, category, what="category"),
         domain=domain,
         tag=tag,
@@ -66,8 +66,8 @@ async def principles(
         words=tuple(search.split()),
         sort=parameters.read_word(PrincipleSort, sort, what="order") or PrincipleSort.RANK,
     )
-    found = await call.records.read(lambda c: shapes.page(c, wanted, limit=limit, skip=skip))
-    written = await provenance.in_files(found.pop("written"))
+    found = await call.records.read(lambda c: shapes.shape_page(c, wanted, limit=limit, skip=skip))
+    written = await provenance.filter_in_files(found.pop("written"))
     files = Counter(each["principle_id"] for each in written)
     for each in found["principles"]:
         each["resolved"] = files[each["id"]]
@@ -80,14 +80,14 @@ async def principle(call: Call, principle: str) -> dict[str, Any]:
 
     Raises `NotFound`, and `BadInput` for what means several.
     """
-    now, scales = call.clock.now(), DecayScales.of(call.settings().organisation)
+    now, scales = call.clock.now(), DecayScales.from_settings(call.settings().organisation)
 
     def look(connection: Connection) -> dict[str, Any]:
         name = find(connection, Named.PRINCIPLE, principle)
         return shapes.load_principle(connection, name, now=now, scales=scales)
 
     found = await call.records.read(look)
-    return {**found, "files": await provenance.in_files(found["files"])}
+    return {**found, "files": await provenance.filter_in_files(found["files"])}
 
 
 @operation("principles.what-if", http="GET /insights/{insight}/what-if")
@@ -99,8 +99,8 @@ async def what_if(call: Call, insight: str) -> dict[str, Any]:
     linked with. Nothing is written. Raises `NotFound`, `BadInput`.
     """
     name = await call.records.read(lambda c: find(c, Named.INSIGHT, insight))
-    supposed = await call.actors.organiser.within(SUPPOSE_TIMEOUT).ask(Organiser.suppose, name)
-    return await call.records.read(lambda c: insights.shaped(c, supposed, call=call))
+    supposed = await call.actors.organiser.limit(SUPPOSE_TIMEOUT).ask(Organiser.suppose, name)
+    return await call.records.read(lambda c: insights.shape_eligibility(c, supposed, call=call))
 
 
 @operation("insights.history", http="GET /history/{thing}")
@@ -113,12 +113,12 @@ async def history(call: Call, thing: str) -> dict[str, Any]:
     """
     read = call.records.read
     if place := _LINE.fullmatch(thing):
-        path = await asyncio.to_thread(reading.place, place[1])
-        start = await provenance.standing_at(call.records, path, int(place[2]))
+        path = await asyncio.to_thread(reading.resolve_place, place[1])
+        start = await provenance.find_line_start(call.records, path, int(place[2]))
     else:
-        start = await read(lambda c: provenance.named(c, thing))
+        start = await read(lambda c: provenance.find_start(c, thing))
     found = await read(lambda c: provenance.load_history(c, start))
-    return {**found, "files": await provenance.in_files(found["files"])}
+    return {**found, "files": await provenance.filter_in_files(found["files"])}
 
 
 @operation("principles.links", http="GET /links")
@@ -153,7 +153,9 @@ async def links(
         if principle is None:
             return _shaped(connection, principle_lists.load_overview(connection, wanted))
         name = find(connection, Named.PRINCIPLE, principle)
-        return _shaped(connection, principle_lists.around(connection, name, wanted), asked=name)
+        return _shaped(
+            connection, principle_lists.load_around(connection, name, wanted), asked=name
+        )
 
     return await call.records.read(look)
 
@@ -162,17 +164,17 @@ def _shaped(
     connection: Connection, found: principle_lists.PrincipleGraph, *, asked: str | None = None
 ) -> dict[str, Any]:
     """Return a graph as clients get it."""
-    known = stored.by_ids(connection, found.ids)
+    known = stored.load_principles(connection, found.ids)
     return {
         "principle": asked,
         "total": found.total,
         "principles": [
-            shapes.shape_brief(known[each]) | shapes.fields_of(known[each], "domains")
+            shapes.shape_brief(known[each]) | shapes.shape_fields(known[each], "domains")
             for each in found.ids
         ],
         # Told from the principle that was asked for, where it is one of the ends.
         "links": [
-            shapes.all_fields(each.seen_from(asked) if asked in each.pair else each)
+            shapes.shape_dataclass(each.view_from(asked) if asked in each.pair else each)
             for each in found.links
         ],
     }

@@ -9,7 +9,7 @@ from cortex_actors import topics
 from cortex_actors.api import parameters, shapes
 from cortex_actors.api.pipeline import insights as whys
 from cortex_actors.api.registry import Call, Said, operation
-from cortex_actors.clock import ulid
+from cortex_actors.clock import make_ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.insight import Granularity, Insight, InsightStatus
@@ -22,7 +22,7 @@ from cortex_actors.rules import promotion
 from cortex_actors.rules.admission import check_note
 from cortex_actors.rules.clustering import make_pair
 from cortex_actors.rules.promotion import Need, PromotionStanding, Requirement
-from cortex_actors.rules.standalone import standalone
+from cortex_actors.rules.standalone import make_standalone
 from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import (
     insight_evidence,
@@ -57,7 +57,7 @@ PREVIEW_TIMEOUT = 60.0
 CONSIDERED = 5_000
 
 
-def listed(
+def list_waiting(
     connection: Connection, call: Call, *, project_id: str | None, limit: int, skip: int
 ) -> dict[str, Any]:
     """Return one page of what waits for a person."""
@@ -94,7 +94,7 @@ def listed(
     }
 
 
-def decided(
+def list_decided(
     connection: Connection, decision: Decision, project_id: str | None, *, limit: int, skip: int
 ) -> dict[str, Any]:
     """Return one page of what a person has decided, newest first.
@@ -117,7 +117,7 @@ def decided(
     page = sorted(some, key=lambda each: (-each.at, _name(each)))[skip : skip + limit]
     names = [_name(each) for each in page]
     shown = {each["id"]: each for each in _whole(connection, names)}
-    for each in insight_lists.by_ids(connection, names).values():
+    for each in insight_lists.load_insights(connection, names).values():
         shown[each.id] = shapes.load_insight(connection, each)
     return {
         "status": str(decision),
@@ -127,7 +127,7 @@ def decided(
     }
 
 
-def principle(connection: Connection, principle_id: str, *, call: Call) -> dict[str, Any]:
+def load_principle(connection: Connection, principle_id: str, *, call: Call) -> dict[str, Any]:
     """Return one principle, whether it waits to be written, and where it comes from."""
     said = stored.load_approvals(connection, [principle_id]).get(principle_id)
     is_free = call.settings().resolution.unapproved
@@ -145,9 +145,9 @@ def principle(connection: Connection, principle_id: str, *, call: Call) -> dict[
     }
 
 
-def whole_review(connection: Connection, insight_id: str, *, call: Call) -> dict[str, Any]:
+def load_review(connection: Connection, insight_id: str, *, call: Call) -> dict[str, Any]:
     """Return one text, what there is to decide about it, and where it comes from."""
-    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
+    found = insight_lists.load_insights(connection, [insight_id])[insight_id]
     said = stored.load_reviews(connection, [insight_id]).get(insight_id)
     asks, offered = None, None
     if said is None or said.decision is not Decision.REJECTED:
@@ -162,17 +162,17 @@ def whole_review(connection: Connection, insight_id: str, *, call: Call) -> dict
         "asks": asks,
         "because": offered.because if offered else None,
         "others": _others(connection, offered) if offered else [],
-        "principles": sorted(principles.coming_of(connection, [insight_id])),
+        "principles": sorted(principles.find_coming_of(connection, [insight_id])),
         "places": _places(connection, [insight_id]),
-        "promotion": whys.eligibility(connection, found, call=call),
+        "promotion": whys.check_eligibility(connection, found, call=call),
         **(_review(said) if said is not None else {"decision": None}),
     }
 
 
-def refusal_of(connection: Connection, insight_id: str, decision: Decision) -> str | None:
+def explain_refusal(connection: Connection, insight_id: str, decision: Decision) -> str | None:
     """Return why a person cannot decide so about a text; None where nothing is against it."""
     if decision is Decision.REJECTED:
-        made = sorted(principles.coming_of(connection, [insight_id]))
+        made = sorted(principles.find_coming_of(connection, [insight_id]))
         if made:
             return (
                 f"{insight_id} is a principle already ({made[0]}); take that back with: "
@@ -182,7 +182,7 @@ def refusal_of(connection: Connection, insight_id: str, decision: Decision) -> s
     head = insights.load_representatives(connection, [insight_id]).get(insight_id)
     if head is not None:
         return f"{insight_id} counts for {head}, which says the same: decide about that one"
-    found = insight_lists.by_ids(connection, [insight_id])[insight_id]
+    found = insight_lists.load_insights(connection, [insight_id])[insight_id]
     if found.status is InsightStatus.WITHDRAWN:
         return f"no file says {insight_id} any more{_taken_back(connection, insight_id)}"
     if found.status is InsightStatus.CONTRADICTED:
@@ -248,7 +248,7 @@ def _others(connection: Connection, offered: Offered) -> list[dict[str, Any]]:
 def _held(connection: Connection, project_id: str | None) -> list[Insight]:
     """Return the texts that are not used before a person has looked at them."""
     some = frozenset({InsightStatus.PENDING_REVIEW})
-    every = insight_lists.listed(
+    every = insight_lists.list_insights(
         connection, InsightFilter(statuses=some, project_id=project_id, limit=CONSIDERED)
     )
     rejected = stored.load_reviews(connection, [each.id for each in every])
@@ -277,17 +277,17 @@ def list_offers(
     Two that say nearly the same are asked about in the words of the one that can be used elsewhere;
     of two such, in the shorter ones.
     """
-    now, thresholds = call.clock.now(), call.ruling().promotion
+    now, thresholds = call.clock.now(), call.load_ruling().promotion
     pairs = insight_evidence.list_agreements(connection)
     shared = insight_evidence.load_shared(connection)
     ids = [*sorted(shared), *dict.fromkeys(each for pair in pairs for each in pair)][:CONSIDERED]
-    some = insight_lists.by_ids(connection, ids)
+    some = insight_lists.load_insights(connection, ids)
     active = frozenset({InsightStatus.ACTIVE})
     sure = InsightFilter(active, least=thresholds.confidence, limit=CONSIDERED)
-    some |= {each.id: each for each in insight_lists.listed(connection, sure)}
+    some |= {each.id: each for each in insight_lists.list_insights(connection, sure)}
     merits = insight_evidence.load_merits(connection, some)
     checks = {
-        name: promotion.requirements(each, merits[name], now=now, thresholds=thresholds)
+        name: promotion.list_requirements(each, merits[name], now=now, thresholds=thresholds)
         for name, each in some.items()
     }
     found = [
@@ -330,7 +330,7 @@ def _may_be_elsewhere(found: Insight, standing: PromotionStanding) -> bool:
 
 def _bullet(found: Insight) -> str | None:
     """Return a text as a file of another project would have it; None where it cannot."""
-    return standalone(found.content, found.heading, found.kind, names=found.projects).text
+    return make_standalone(found.content, found.heading, found.kind, names=found.projects).text
 
 
 def _is_decided(checks: Iterable[Requirement]) -> bool:
@@ -428,14 +428,14 @@ async def reviews(
     waiting, approved or rejected. Raises `UnknownProject`, `BadInput`.
     """
     parameters.check_page(limit, skip, of="reviews")
-    project_id = await call.project_id(project)
+    project_id = await call.require_project_id(project)
     if status == WAITING:
         return await call.records.read(
-            lambda c: listed(c, call, project_id=project_id, limit=limit, skip=skip)
+            lambda c: list_waiting(c, call, project_id=project_id, limit=limit, skip=skip)
         )
     decision = parameters.read_word(Decision, status, what="state of a review") or Decision.APPROVED
     return await call.records.read(
-        lambda c: decided(c, decision, project_id, limit=limit, skip=skip)
+        lambda c: list_decided(c, decision, project_id, limit=limit, skip=skip)
     )
 
 
@@ -450,21 +450,21 @@ async def review(call: Call, insight: str) -> dict[str, Any]:
 
     def look(connection: Connection) -> dict[str, Any]:
         if _is_principle(insight):
-            return principle(connection, find(connection, Named.PRINCIPLE, insight), call=call)
-        return whole_review(connection, find(connection, Named.INSIGHT, insight), call=call)
+            return load_principle(connection, find(connection, Named.PRINCIPLE, insight), call=call)
+        return load_review(connection, find(connection, Named.INSIGHT, insight), call=call)
 
     found = await call.records.read(look)
     # What would be written into files if it became a principle by approval.
-    asked = call.actors.organiser.within(PREVIEW_TIMEOUT)
+    asked = call.actors.organiser.limit(PREVIEW_TIMEOUT)
     is_asked = found["asks"] == PROMOTION
     supposed = await asked.ask(Organiser.suppose, found["id"]) if is_asked else None
     if supposed is None or supposed.principle is None:
         return {**found, "files": []}
     name, members = supposed.principle.id, supposed.members
     owed = [Derivation(name, each, 1 / len(members)) for each in members]
-    resolver = call.actors.resolver.within(PREVIEW_TIMEOUT)
+    resolver = call.actors.resolver.limit(PREVIEW_TIMEOUT)
     report = await resolver.ask(Resolver.preview, supposed.principle, owed)
-    files = [shapes.fields_of(each, "path", "agent", "diff") for each in report.files]
+    files = [shapes.shape_fields(each, "path", "agent", "diff") for each in report.files]
     return {**found, "files": files}
 
 
@@ -504,7 +504,7 @@ async def _decide_review(
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
         whole = find(connection, Named.INSIGHT, name)
-        refusal = refusal_of(connection, whole, decision)
+        refusal = explain_refusal(connection, whole, decision)
         if refusal is not None:
             raise Refused(refusal)
         if decision is Decision.APPROVED and insight_records.approve(connection, whole, at=now):
@@ -518,8 +518,8 @@ async def _decide_review(
             else:
                 stored.end_approvals(connection, [said.principle_id], at=now)
         insight_records.end_alerts_of(connection, whole, now)
-        done = event.AccumulationComplete(f"run_{ulid(now)}", None, (whole,))
-        return whole_review(connection, whole, call=call), [(topics.ACCUMULATION_COMPLETE, done)]
+        done = event.AccumulationComplete(f"run_{make_ulid(now)}", None, (whole,))
+        return load_review(connection, whole, call=call), [(topics.ACCUMULATION_COMPLETE, done)]
 
     return await call.change_and_publish(work)
 
@@ -536,14 +536,14 @@ async def _decide_principle(
                 f"{whole} was taken back; lift that with: cortex projects revoke --undo {whole}"
             )
         stored.decide_approval(connection, _approval(whole, decision, now, note))
-        done = event.OrganisationComplete(f"run_{ulid(now)}", (whole,))
+        done = event.OrganisationComplete(f"run_{make_ulid(now)}", (whole,))
         said: list[Said] = [(topics.ORGANISATION_COMPLETE, done)]
         if decision is Decision.REJECTED:
             written = resolutions.list_standing(connection, [whole])
             for path, agent in sorted({(path, agent) for path, agent, _ in written}):
                 again = event.ResolutionRequested(path, agent, refresh=True)
                 said.append((topics.RESOLUTION_REQUESTED, again))
-        return principle(connection, whole, call=call), said
+        return load_principle(connection, whole, call=call), said
 
     return await call.change_and_publish(work)
 

@@ -19,8 +19,8 @@ from cortex_actors import topics
 from cortex_actors.api import status
 from cortex_actors.api.parameters import read_word
 from cortex_actors.api.registry import Call, Said, operation
-from cortex_actors.api.shapes import all_fields, fields_of
-from cortex_actors.clock import ulid
+from cortex_actors.api.shapes import shape_dataclass, shape_fields
+from cortex_actors.clock import make_ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.agent import OWNER
 from cortex_actors.domain.principle import (
@@ -37,7 +37,7 @@ from cortex_actors.domain.project import (
     DecisionWay,
     Project,
     SourceKind,
-    innermost,
+    find_innermost,
 )
 from cortex_actors.errors import BadInput, FolderMissing, NotFound, UnknownProject
 from cortex_actors.pipeline import reading, selection
@@ -46,7 +46,7 @@ from cortex_actors.render import section
 from cortex_actors.rules.admission import check_note
 from cortex_actors.storage import projects
 from cortex_actors.storage.pipeline import insights, principles, resolutions, reviews, revoking
-from cortex_actors.storage.pipeline.insight_lists import Named, by_ids, find
+from cortex_actors.storage.pipeline.insight_lists import Named, find, load_insights
 
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
@@ -88,7 +88,7 @@ class Effect:
     files: Sequence[tuple[str, str]]
 
 
-def source_of(connection: Connection, word: str, place: str | None) -> Source:
+def resolve_source(connection: Connection, word: str, place: str | None) -> Source:
     """Return what a word means: a project, a file or folder, an insight, a principle.
 
     `place` is the real path, where the word is a path. Projects that are followed no longer count,
@@ -103,7 +103,7 @@ def source_of(connection: Connection, word: str, place: str | None) -> Source:
         whole = next((each for each in every if each.root == place), None)
         if whole is not None:
             return Source(SourceKind.PROJECT, whole.id, whole.name)
-        if innermost(every, place) is not None or revoking.is_known(connection, place):
+        if find_innermost(every, place) is not None or revoking.is_known(connection, place):
             return Source(SourceKind.PATH, place, place)
         message = f"nothing was learned from {place}, and it lies in no project: cortex projects"
         raise NotFound(message)
@@ -143,12 +143,12 @@ def take(
     return Effect(begun, did, lost, sorted(each for each in files if each[0] in there))
 
 
-def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
+def shape_revocation(connection: Connection, wanted: Source, effect: Effect) -> dict[str, Any]:
     """Return what was taken back as clients get it; the texts that are gone are shown in part."""
     did = effect.did
-    said = {each.id: each for each in by_ids(connection, did.gone | did.freed).values()}
+    said = {each.id: each for each in load_insights(connection, did.gone | did.freed).values()}
     return {
-        **all_fields(wanted),
+        **shape_dataclass(wanted),
         "revoked": [each.key for each in effect.begun],
         "places": did.places,
         "gone": len(did.gone),
@@ -161,20 +161,22 @@ def told(connection: Connection, wanted: Source, effect: Effect) -> dict[str, An
     }
 
 
-def listed(connection: Connection, sections: Container[str]) -> dict[str, Any]:
+def list_revocations(connection: Connection, sections: Container[str]) -> dict[str, Any]:
     """Return everything that is taken back, newest first, and what of it files still have."""
     names = projects.load_names(connection)
-    keys = [each.key for each in reviews.standing(connection)]
-    texts = {each.id: each.content for each in by_ids(connection, keys).values()}
-    texts |= {each.id: each.content for each in principles.by_ids(connection, keys).values()}
+    keys = [each.key for each in reviews.list_revocations(connection)]
+    texts = {each.id: each.content for each in load_insights(connection, keys).values()}
+    texts |= {
+        each.id: each.content for each in principles.load_principles(connection, keys).values()
+    }
     return {
         "revoked": [
             {
-                **fields_of(each, "kind", "key", "note", "at"),
+                **shape_fields(each, "kind", "key", "note", "at"),
                 "name": names.get(each.key, each.key),
                 "content": texts.get(each.key),
             }
-            for each in reviews.standing(connection)
+            for each in reviews.list_revocations(connection)
         ],
         "left_over": [
             {
@@ -237,17 +239,17 @@ async def revoke(
     """
     note = check_note(note)
     place, at = await _place(source), call.clock.now()
-    run, least = projects.PipelineRun.at(KIND, at), call.ruling().promotion.projects
+    run, least = projects.PipelineRun.from_moment(KIND, at), call.load_ruling().promotion.projects
     there = await _sections(call)
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
-        wanted = source_of(connection, source, place)
+        wanted = resolve_source(connection, source, place)
         some = [wanted]
         if same and wanted.kind is SourceKind.INSIGHT:
             others = sorted(insights.load_followers(connection, [wanted.key]))
             some += [Source(SourceKind.INSIGHT, each, each) for each in others]
         effect = take(connection, some, there=there, at=at, least=least, note=note)
-        answer = told(connection, wanted, effect)
+        answer = shape_revocation(connection, wanted, effect)
         if not effect.begun:
             return answer, ()
         counts = {
@@ -270,10 +272,10 @@ async def lift(call: Call, source: str) -> dict[str, Any]:
     what was not taken back, and as `revoke` does.
     """
     place, at = await _place(source), call.clock.now()
-    run = projects.PipelineRun.at(KIND, at)
+    run = projects.PipelineRun.from_moment(KIND, at)
 
     def work(connection: Connection) -> tuple[dict[str, Any], Sequence[Said]]:
-        wanted = source_of(connection, source, place)
+        wanted = resolve_source(connection, source, place)
         found = reviews.find(connection, wanted.kind, wanted.key)
         if found is None:
             raise NotFound(
@@ -283,7 +285,7 @@ async def lift(call: Call, source: str) -> dict[str, Any]:
         reviews.restore(connection, ended_at=found.at)
         record(connection, run, wanted, counts={"lifted": 1})
         said = list(_read_again(connection, run.id, wanted))
-        return {**all_fields(wanted), "read_again": bool(said)}, said
+        return {**shape_dataclass(wanted), "read_again": bool(said)}, said
 
     return await call.change_and_publish(work)
 
@@ -296,29 +298,29 @@ async def revoked(call: Call) -> dict[str, Any]:
     reason where a file could not be written.
     """
     there = await _sections(call)
-    return await call.records.read(lambda c: listed(c, there))
+    return await call.records.read(lambda c: list_revocations(c, there))
 
 
 async def _sections(call: Call) -> Container[str]:
     """Return the files that have a section of ours now."""
-    written = await call.records.read(resolutions.paths)
-    return await asyncio.to_thread(selection.sections, written)
+    written = await call.records.read(resolutions.list_paths)
+    return await asyncio.to_thread(selection.read_sections, written)
 
 
 async def _place(word: str) -> str | None:
     """Return the one name of a file or folder; None for a word that is no path."""
     if not word.startswith("/"):
         return None
-    return await asyncio.to_thread(reading.place, word)
+    return await asyncio.to_thread(reading.resolve_place, word)
 
 
 def _said(run_id: str, effect: Effect) -> Iterator[Said]:
     """Yield what is said of a source that was taken back."""
-    for some in event.parts(sorted(effect.did.changed), NAMED):
+    for some in event.split_ids(sorted(effect.did.changed), NAMED):
         yield topics.ACCUMULATION_COMPLETE, event.AccumulationComplete(run_id, None, some)
     if effect.did.changed:
         yield topics.ORGANISATION_REQUESTED, event.Nothing()
-    for some in event.parts(sorted(effect.lost), NAMED):
+    for some in event.split_ids(sorted(effect.lost), NAMED):
         yield topics.ORGANISATION_COMPLETE, event.OrganisationComplete(run_id, some)
     for path, agent in effect.files:
         yield topics.RESOLUTION_REQUESTED, event.ResolutionRequested(path, agent, refresh=True)
@@ -326,12 +328,12 @@ def _said(run_id: str, effect: Effect) -> Iterator[Said]:
 
 def _read_again(connection: Connection, run_id: str, wanted: Source) -> Iterator[Said]:
     """Yield what has a source read that counts again."""
-    followed = projects.followed(connection)
+    followed = projects.list_followed(connection)
     if wanted.kind is SourceKind.PRINCIPLE:
         yield topics.ORGANISATION_COMPLETE, event.OrganisationComplete(run_id, (wanted.key,))
     elif wanted.kind is SourceKind.INSIGHT:
         for path in revoking.forget_files(connection, wanted.key):
-            project = innermost(followed, path)
+            project = find_innermost(followed, path)
             if project is not None:
                 yield topics.FILE_CHANGED, event.FileChanged(project.id, path)
     elif wanted.kind is SourceKind.PROJECT:
@@ -339,7 +341,7 @@ def _read_again(connection: Connection, run_id: str, wanted: Source) -> Iterator
             yield topics.SCAN_REQUESTED, event.ScanRequested(wanted.key)
     else:
         inside = {each.id for each in followed if each.root.startswith(f"{wanted.key}/")}
-        around = innermost(followed, wanted.key)
+        around = find_innermost(followed, wanted.key)
         for project_id in sorted(inside | ({around.id} if around is not None else set())):
             yield topics.SCAN_REQUESTED, event.ScanRequested(project_id)
 
@@ -390,7 +392,7 @@ async def resolve(
     wishes, gone = await _wishes(call, wish, path)
     if approve and not dry_run:
         await _accept(call, approve)
-    found = await call.actors.resolver.within(None).ask(Resolver.resolve, wishes)
+    found = await call.actors.resolver.limit(None).ask(Resolver.resolve, wishes)
     return {
         "files": [_shaped(each) for each in found.files],
         "left": [asdict(each) for each in (*gone, *found.left)],
@@ -412,7 +414,7 @@ async def resolve_preview(
     project of the folder `here`. A file in which nothing would change is `unchanged`. Raises as
     `resolve` does.
     """
-    found = None if path else await call.asked_for(None, here)
+    found = None if path else await call.find_project(None, here)
     if not path and found is None:
         raise BadInput("cannot preview: the folder is of no followed project; give path, a project")
     place = path or (found.root if found else None)
@@ -429,11 +431,11 @@ async def _accept(call: Call, names: Sequence[str]) -> None:
     now = call.clock.now()
 
     def work(connection: Connection) -> tuple[None, Sequence[Said]]:
-        known = principles.by_ids(connection, names)
+        known = principles.load_principles(connection, names)
         for each in known:
             said = Approval(each, Decision.APPROVED, now, OWNER.by, DecisionWay.DIFF)
             reviews.decide_approval(connection, said)
-        done = event.OrganisationComplete(f"run_{ulid(now)}", tuple(sorted(known)))
+        done = event.OrganisationComplete(f"run_{make_ulid(now)}", tuple(sorted(known)))
         return None, [(topics.ORGANISATION_COMPLETE, done)]
 
     await call.change_and_publish(work)
@@ -449,7 +451,7 @@ async def undo_resolution(call: Call, path: str) -> dict[str, Any]:
     project, place = await _target(call, path)
     if place == project.root:
         place = await call.records.read(lambda c: _only(c, project))
-    return _shaped(await call.actors.resolver.within(None).ask(Resolver.undo, place))
+    return _shaped(await call.actors.resolver.limit(None).ask(Resolver.undo, place))
 
 
 @operation("projects.auto", http="POST /projects/auto")
@@ -458,7 +460,7 @@ async def set_auto(call: Call, project: str, on: bool) -> dict[str, Any]:
 
     Once it is on, what is known is brought into them at once. Raises `UnknownProject`.
     """
-    found = await call.project(project)
+    found = await call.require_project(project)
     said = [(topics.ORGANISATION_REQUESTED, event.Nothing())] if on else []
     new = await call.change(lambda c: projects.let_resolve(c, found.id, on=on), *said)
     return {"id": found.id, "name": found.name, "root": found.root, "auto": on, "new": new}
@@ -490,13 +492,17 @@ async def _target(call: Call, path: str) -> tuple[Project, str]:
     Raises `UnknownProject` and `BadInput`.
     """
     if not Path(path).is_absolute():
-        project = await call.project(path)
+        project = await call.require_project(path)
         return project, project.root
     place = await asyncio.to_thread(
-        lambda: (status.real(path) or path) if Path(path).is_dir() else reading.place(path)
+        lambda: (
+            (status.resolve_path(path) or path)
+            if Path(path).is_dir()
+            else reading.resolve_place(path)
+        )
     )
-    followed = await call.records.read(projects.followed)
-    found = innermost(followed, place)
+    followed = await call.records.read(projects.list_followed)
+    found = find_innermost(followed, place)
     if found is None:
         raise UnknownProject(f"no followed project holds {path}; follow it with: cortex init PATH")
     is_folder = await asyncio.to_thread(Path(place).is_dir)
@@ -529,8 +535,8 @@ def _folder_missing(project: Project) -> FolderMissing:
 def _shaped(found: Resolved) -> dict[str, Any]:
     """Return what came of a file as clients get it."""
     bullets = [
-        fields_of(each, "text", id="principle_id", approved="is_approved")
+        shape_fields(each, "text", id="principle_id", approved="is_approved")
         | {"conflict": each.conflict or None}
         for each in found.bullets
     ]
-    return all_fields(found, state="ending") | {"bullets": bullets}
+    return shape_dataclass(found, state="ending") | {"bullets": bullets}

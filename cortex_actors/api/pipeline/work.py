@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cortex_actors import topics
 from cortex_actors.api import parameters, shapes, status
 from cortex_actors.api.registry import SOURCE, Call, Said, operation
-from cortex_actors.clock import ulid
+from cortex_actors.clock import make_ulid
 from cortex_actors.domain import event
 from cortex_actors.domain.project import Project, SourceKind, find_around
 from cortex_actors.errors import BadInput, NotFound
-from cortex_actors.files.repository import origin
+from cortex_actors.files.repository import find_origin
 from cortex_actors.pipeline.accumulator import NAMED
 from cortex_actors.schedule.scheduler import Scheduler
 from cortex_actors.storage import projects as stored
@@ -39,8 +39,8 @@ async def add_project(call: Call, path: str) -> dict[str, Any]:
     `BadInput` for a path that is no folder, or one that holds much more than a project.
     """
     root = await asyncio.to_thread(status.resolve_root, path)
-    project = Project.at(root, call.clock.now())
-    origins = {project.id: await asyncio.to_thread(origin, root)}
+    project = Project.from_root(root, call.clock.now())
+    origins = {project.id: await asyncio.to_thread(find_origin, root)}
 
     def add(connection: Connection) -> dict[str, bool]:
         new = stored.add(connection, project)
@@ -61,7 +61,7 @@ async def own_files(call: Call) -> dict[str, Any]:
 
     def look(connection: Connection) -> bool | None:
         ever = any(each.id == project.id for each in stored.list_ever(connection))
-        followed = any(each.id == project.id for each in stored.followed(connection))
+        followed = any(each.id == project.id for each in stored.list_followed(connection))
         return followed if ever else None
 
     project = await asyncio.to_thread(_own, call)
@@ -77,7 +77,7 @@ async def follow_own(call: Call, on: bool) -> dict[str, Any]:
     No other file of the home is ever looked at. They are never written unasked.
     """
     project = await asyncio.to_thread(_own, call)
-    origins = {project.id: await asyncio.to_thread(origin, project.root)}
+    origins = {project.id: await asyncio.to_thread(find_origin, project.root)}
 
     def decide(connection: Connection) -> bool:
         new = stored.add(connection, project)
@@ -91,7 +91,7 @@ async def follow_own(call: Call, on: bool) -> dict[str, Any]:
 
 def _own(call: Call) -> Project:
     """Return the project of the owner's own files. Blocks."""
-    return Project.of_person(os.path.realpath(Path.home()), call.clock.now())
+    return Project.from_person(os.path.realpath(Path.home()), call.clock.now())
 
 
 @operation("projects.remove", http="POST /projects/remove")
@@ -100,7 +100,7 @@ async def remove_project(call: Call, path: str) -> dict[str, Any]:
 
     Raises `UnknownProject`.
     """
-    project = await call.project(path)
+    project = await call.require_project(path)
     await _commit(call, lambda c: stored.remove(c, project.id), topics.PROJECT_REMOVED, project.id)
     return {"id": project.id, "name": project.name, "root": project.root}
 
@@ -124,24 +124,24 @@ async def project_files(call: Call, project: str) -> dict[str, Any]:
     `left_out` counts the lines of a file that another tool keeps up to date: they are not read.
     Raises `UnknownProject`.
     """
-    found = await call.project(project)
+    found = await call.require_project(project)
 
     def look(connection: Connection) -> dict[str, Any]:
         said, others = stored.count_places(connection, found.id), stored.count_left_out(connection)
         rows = [
             {"statements": said.get(path, 0), "left_out": others.get(path, 0)}
-            | shapes.fields_of(state, "path", "error")
-            for path, state in sorted(stored.files(connection, found.id).items())
+            | shapes.shape_fields(state, "path", "error")
+            for path, state in sorted(stored.load_files(connection, found.id).items())
         ]
         return {"insights": insights.count_by_project(connection).get(found.id, 0), "files": rows}
 
-    return {**shapes.all_fields(found, "added_at"), **await call.records.read(look)}
+    return {**shapes.shape_dataclass(found, "added_at"), **await call.records.read(look)}
 
 
 @operation("projects.scan", http="POST /scan")
 async def scan(call: Call, path: str | None = None) -> dict[str, Any]:
     """Read the files of one project again, or of all. Raises `UnknownProject`."""
-    project_id = await call.project_id(path)
+    project_id = await call.require_project_id(path)
     return await _request(call, topics.SCAN_REQUESTED, event.ScanRequested(project_id))
 
 
@@ -152,10 +152,10 @@ async def rescan(call: Call, folder: str) -> dict[str, Any]:
     For hooks of other programs, which know that something has changed there and not what the
     projects are. A folder that has to do with none is fine. Raises `BadInput`.
     """
-    root = await asyncio.to_thread(status.real, folder)
+    root = await asyncio.to_thread(status.resolve_path, folder)
     if root is None:
         raise BadInput(f"there can be no folder {folder!r}; give an absolute path in UTF-8")
-    followed = await call.records.read(stored.followed)
+    followed = await call.records.read(stored.list_followed)
     found = find_around(followed, root)
     events = await call.bus.publish_all(
         [(topics.SCAN_REQUESTED, event.ScanRequested(each.id)) for each in found], source=SOURCE
@@ -191,7 +191,7 @@ async def runs(
     """
     if limit < 1:
         raise BadInput(f"cannot list {limit} runs; ask for 1 or more")
-    project_id = await call.project_id(project)
+    project_id = await call.require_project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:
         kinds, names = stored.list_kinds(connection), stored.load_names(connection)
@@ -209,7 +209,7 @@ async def runs(
 @operation("daemon.schedule", http="GET /jobs")
 async def schedule(call: Call) -> dict[str, Any]:
     """List the jobs that run by the clock: how often, the last run and result, and the next run."""
-    return {"jobs": [dict(each) for each in await call.actors.scheduler.ask(Scheduler.table)]}
+    return {"jobs": [dict(each) for each in await call.actors.scheduler.ask(Scheduler.list_jobs)]}
 
 
 @operation("daemon.run-job", http="POST /jobs/{job}")
@@ -221,7 +221,7 @@ async def run_job(call: Call, job: str) -> dict[str, Any]:
     """
     clock = call.clock
     begun = clock.monotonic()
-    done = await call.actors.scheduler.within(None).ask(Scheduler.run_now, job)
+    done = await call.actors.scheduler.limit(None).ask(Scheduler.run_now, job)
     return {"job": job, "said": done.said, "took_s": round(clock.monotonic() - begun, 3)}
 
 
@@ -236,12 +236,12 @@ async def _commit(call: Call, work: Callable[[Connection], T], topic: str, proje
 
     What it says is compared again: only projects that are followed contradict themselves or differ.
     """
-    run_id = f"run_{ulid(call.clock.now())}"
+    run_id = f"run_{make_ulid(call.clock.now())}"
 
     def unit(connection: Connection) -> tuple[T, list[Said]]:
         given, ids = work(connection), sorted(insights.list_ids(connection, project_id))
         said: list[Said] = [(topic, event.Ids((project_id,)))]
-        for some in event.parts(ids, NAMED):
+        for some in event.split_ids(ids, NAMED):
             done = event.AccumulationComplete(run_id, project_id, some)
             said.append((topics.ACCUMULATION_COMPLETE, done))
         return given, said
@@ -263,7 +263,7 @@ async def fragments(
     Raises `UnknownProject`, `BadInput`.
     """
     parameters.check_page(limit, skip, of="fragments")
-    project_id = await call.project_id(project)
+    project_id = await call.require_project_id(project)
 
     def look(connection: Connection) -> dict[str, Any]:
         found, total = insight_lists.list_fragments(
@@ -281,4 +281,4 @@ async def pace(call: Call) -> dict[str, Any]:
     A progress bar asks this again and again.
     """
     model = call.model()
-    return await call.records.read(lambda c: stored.waiting(c, model))
+    return await call.records.read(lambda c: stored.count_waiting(c, model))

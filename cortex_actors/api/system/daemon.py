@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors import __version__
 from cortex_actors import topics as catalogue
 from cortex_actors.api import status as states
-from cortex_actors.api.memory.memory_health import JOB, accesses
+from cortex_actors.api.memory.memory_health import JOB, describe_accesses
 from cortex_actors.api.registry import SOON, Call, operation
 from cortex_actors.doctor.models import list_models
 from cortex_actors.embedding.cache import Cache
-from cortex_actors.embedding.factory import Doing, Info, report
+from cortex_actors.embedding.factory import Doing, Info, report_model
 from cortex_actors.embedding.migrator import Migrator
 from cortex_actors.embedding.pool import Pool
 from cortex_actors.errors import BadInput, CortexError, Refused
@@ -49,9 +49,9 @@ async def status(call: Call) -> dict[str, Any]:
     """
     ledger, model, index, failing, (moving, judge, read, *doors), kept = await asyncio.gather(
         states.read_guarded(_counts(call)),
-        states.read_guarded(embedder(call)),
-        states.read_guarded(call.actors.vectors.within(SOON).ask(Vectors.describe)),
-        states.read_guarded(call.actors.scheduler.within(SOON).ask(Scheduler.describe)),
+        states.read_guarded(describe_embedder(call)),
+        states.read_guarded(call.actors.vectors.limit(SOON).ask(Vectors.describe)),
+        states.read_guarded(call.actors.scheduler.limit(SOON).ask(Scheduler.describe)),
         _aside(call),
         _kept(call),
     )
@@ -59,9 +59,9 @@ async def status(call: Call) -> dict[str, Any]:
     reasons = states.list_reasons(ledger, model, index, uptime=_uptime(call))
     # Of the trial's job its last trial tells.
     failed = {job: why for job, why in failing.items() if job != JOB}
-    reasons += states.reasons_beside(failed, judge=judge, accesses=read, stores=stores, door=door)
+    reasons += states.find_reasons(failed, judge=judge, accesses=read, stores=stores, door=door)
     watching = dict(call.watching())
-    reasons += [*moving.get("reasons", []), *watching.pop("reasons"), *call.trial.reasons()]
+    reasons += [*moving.get("reasons", []), *watching.pop("reasons"), *call.trial.list_reasons()]
     return {
         "state": "degraded" if reasons else "running",
         "reasons": reasons,
@@ -77,7 +77,7 @@ async def status(call: Call) -> dict[str, Any]:
         "index": index,
         "judge": judge,
         "watching": {"mode": watching["mode"]},
-        "round_trip": call.trial.told(),
+        "round_trip": call.trial.as_status(),
         "accesses": read,
         "stores": stores,
         "http": door,
@@ -116,7 +116,7 @@ async def backup(call: Call, to: str | None = None) -> dict[str, Any]:
     """
     if to is not None and not Path(to).is_absolute():
         raise BadInput(f"cannot copy the ledger to {to}: give an absolute path")
-    return dict(await call.actors.scheduler.within(None).ask(Scheduler.backup, to))
+    return dict(await call.actors.scheduler.limit(None).ask(Scheduler.backup, to))
 
 
 @operation("doctor", http="POST /doctor")
@@ -152,11 +152,13 @@ async def crash(call: Call, name: str) -> dict[str, Any]:
 
 async def _counts(call: Call) -> dict[str, Any]:
     """Return what is counted in the ledger, and how writing it goes."""
-    soon = call.records.within(SOON)
-    there = await asyncio.to_thread(selection.sections, await soon.read(resolutions.paths))
+    soon = call.records.limit(SOON)
+    there = await asyncio.to_thread(
+        selection.read_sections, await soon.read(resolutions.list_paths)
+    )
     model = call.model()
     found = await soon.read(lambda c: states.count_all(c, model=model, sections=there))
-    return {**found, "writing": await call.actors.ledger.within(SOON).ask(Ledger.describe)}
+    return {**found, "writing": await call.actors.ledger.limit(SOON).ask(Ledger.describe)}
 
 
 async def _kept(call: Call) -> dict[str, Any]:
@@ -171,10 +173,10 @@ async def _kept(call: Call) -> dict[str, Any]:
 async def _aside(call: Call) -> tuple[dict[str, Any], ...]:
     """Return how those are who do something beside: migrator, judge, custodian and doors."""
     told: tuple[dict[str, Any], ...] = await asyncio.gather(
-        states.read_guarded(moving_state(call)),
+        states.read_guarded(describe_moving(call)),
         _judge_state(call),
-        accesses(call),
-        states.read_guarded(call.actors.roster.within(SOON).ask(Roster.described)),
+        describe_accesses(call),
+        states.read_guarded(call.actors.roster.limit(SOON).ask(Roster.describe)),
         states.read_guarded(call.door()),
     )
     return told
@@ -202,13 +204,17 @@ async def model(call: Call) -> dict[str, Any]:
     # A home whose ledger knows no model yet has none that is active.
     known = moving["active"] or {"model_id": call.model(), "provider": wanted.provider}
     found = await asyncio.to_thread(
-        report,
+        report_model,
         call.home.models,
         known["model_id"],
         provider=known["provider"],
         compiles=wanted.compile,
     )
-    return {**found, "embedder": await states.read_guarded(embedder(call)), "migration": moving}
+    return {
+        **found,
+        "embedder": await states.read_guarded(describe_embedder(call)),
+        "migration": moving,
+    }
 
 
 @operation("model.migrate", http="POST /model/migrate")
@@ -219,14 +225,14 @@ async def migrate(call: Call, to: str, provider: str | None = None) -> dict[str,
     Raises `ModelMissing` naming the mend, `Refused` for the model that answers already and
     while another migration runs.
     """
-    coming = await call.actors.migrator.within(None).ask(Migrator.migrate, to, provider)
+    coming = await call.actors.migrator.limit(None).ask(Migrator.migrate, to, provider)
     return {"coming": asdict(coming)}
 
 
 @operation("model.migration", http="GET /model/migration")
 async def migration(call: Call) -> dict[str, Any]:
     """Say which model answers, which one is coming and how far it is, and which are kept."""
-    info = await call.actors.migrator.within(SOON).ask(Migrator.describe)
+    info = await call.actors.migrator.limit(SOON).ask(Migrator.describe)
     return {**_shape(info), **await call.records.read(list_models)}
 
 
@@ -247,22 +253,22 @@ async def prepare_model(call: Call) -> dict[str, Any]:
     return await migration(call)
 
 
-async def moving_state(call: Call) -> dict[str, Any]:
+async def describe_moving(call: Call) -> dict[str, Any]:
     """Return what `status` says of all this."""
-    info = await call.actors.migrator.within(SOON).ask(Migrator.describe)
-    return {**_shape(info), "reasons": reasons(info)}
+    info = await call.actors.migrator.limit(SOON).ask(Migrator.describe)
+    return {**_shape(info), "reasons": list_reasons(info)}
 
 
-async def embedder(call: Call) -> dict[str, Any]:
+async def describe_embedder(call: Call) -> dict[str, Any]:
     """Return how the embedder is, and the work of its pool."""
-    found = asdict(await call.actors.cache.within(SOON).ask(Cache.describe))
+    found = asdict(await call.actors.cache.limit(SOON).ask(Cache.describe))
     pool: dict[str, Any] = {}
     with suppress(CortexError):  # it is being started again: the rest is worth telling
-        pool = asdict(await call.actors.pool.within(SOON).ask(Pool.describe))
+        pool = asdict(await call.actors.pool.limit(SOON).ask(Pool.describe))
     return {"id": found.pop("model_id"), **found, "state": str(found["state"]), "pool": pool}
 
 
-def reasons(info: Info) -> list[str]:
+def list_reasons(info: Info) -> list[str]:
     """Return why the daemon is degraded, as far as models go; nothing when all is well."""
     found = []
     if info.state is Doing.WAITING:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
-from cortex_actors.api.shapes import fields_of
+from cortex_actors.api.shapes import shape_fields
 from cortex_actors.errors import BadInput
 from cortex_actors.federation.roster import Roster
 from cortex_actors.federation.store import LOCAL, Auth, Question, StoreSpec
@@ -36,7 +36,7 @@ from cortex_actors.storage import memory_records, projects
 from cortex_actors.storage.insight_records import COLLECTION
 from cortex_actors.storage.memory.memory_lists import list_originals, list_replaced
 from cortex_actors.storage.pipeline import principle_decay, principles, resolutions
-from cortex_actors.storage.search.hits import shown, tagged
+from cortex_actors.storage.search.hits import list_tagged, load_hits
 from cortex_actors.storage.search.query import Query, Where
 
 if TYPE_CHECKING:
@@ -53,12 +53,12 @@ RECENT: Final = 3
 _TOLD: Final = ("agent", "realm", "layer", "type", "created_at")
 
 
-def memory(hit: RankedHit) -> dict[str, Any]:
+def shape_memory(hit: RankedHit) -> dict[str, Any]:
     """Return a memory: its text, where it lies, and how far it is from the question."""
     extra = hit.extra
     tags, parts = extra.get("tags"), extra.get("merged_from")
     return {
-        **fields_of(hit, "id", "text", "score"),
+        **shape_fields(hit, "id", "text", "score"),
         "distance": find_distance(hit),
         "tags": list(tags) if isinstance(tags, list) else [],
         "evidence": parts if isinstance(parts, int) and parts else 1,
@@ -68,10 +68,10 @@ def memory(hit: RankedHit) -> dict[str, Any]:
 
 def format_found(hit: RankedHit, roots: Sequence[str] = ()) -> dict[str, Any]:
     """Return whatever was found, as another daemon gets it."""
-    place = None if hit.path is None else f"{relative(hit.path, roots)}:{hit.line_start}"
+    place = None if hit.path is None else f"{make_relative(hit.path, roots)}:{hit.line_start}"
     tags = hit.extra.get("tags")
     return {
-        **fields_of(hit, "id", "text", "score", "project", "heading", collection="store"),
+        **shape_fields(hit, "id", "text", "score", "project", "heading", collection="store"),
         "distance": find_distance(hit),
         "place": place,
         "tags": list(tags) if isinstance(tags, list) else [],
@@ -100,9 +100,9 @@ def format_surroundings(connection: Connection, ids: Sequence[str]) -> dict[str,
     return found
 
 
-def statement(hit: RankedHit, roots: Sequence[str]) -> dict[str, Any]:
+def shape_statement(hit: RankedHit, roots: Sequence[str]) -> dict[str, Any]:
     """Return a statement as a fact of its project."""
-    place = f"{relative(hit.path or '', roots)}:{hit.line_start}"
+    place = f"{make_relative(hit.path or '', roots)}:{hit.line_start}"
     return {
         "id": hit.id,
         "project": hit.project or "",
@@ -114,11 +114,13 @@ def statement(hit: RankedHit, roots: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def principle(found_: Principle, known: principle_decay.PrincipleEvidence | None) -> dict[str, Any]:
+def shape_principle(
+    found_: Principle, known: principle_decay.PrincipleEvidence | None
+) -> dict[str, Any]:
     """Return a principle as a fact of every project."""
     observed = known.observed if known else 0
     return {
-        **fields_of(found_, "id", value="content", source="origin"),
+        **shape_fields(found_, "id", value="content", source="origin"),
         "project": EVERYWHERE,
         "key": resolutions.make_key(found_.content),
         "why": f"{found_.category} distilled from what projects say, seen {format_times(observed)}",
@@ -131,7 +133,7 @@ def format_times(number: object) -> str:
     return "once" if number in (0, 1, None) else f"{number} times"
 
 
-def relative(path: str, roots: Iterable[str]) -> str:
+def make_relative(path: str, roots: Iterable[str]) -> str:
     """Return a file's path within its project: other programs do not learn where that lies."""
     for root in sorted(roots, key=len, reverse=True):
         if PurePosixPath(path).is_relative_to(root):
@@ -165,7 +167,9 @@ def list_looks(
     anywhere = Where(outward=True)
     if project is None or project == EVERYWHERE:
         return [FactLook(anywhere, statements=project is None, principles=True)]
-    known = [each.id for each in projects.followed(connection) if project in (each.id, each.name)]
+    known = [
+        each.id for each in projects.list_followed(connection) if project in (each.id, each.name)
+    ]
     looks = [
         FactLook(Where(outward=True, project_id=each), statements=True, principles=fundamentals)
         for each in known[:NAMESAKES]
@@ -179,7 +183,7 @@ def load_facts(
     connection: Connection, query: str, *, limit: int, found: Sequence[tuple[FactLook, Recall]]
 ) -> list[dict[str, Any]]:
     """Return facts, best first, by their key and by what they say; `found` has what looks found."""
-    roots = [each.root for each in projects.followed(connection)]
+    roots = [each.root for each in projects.list_followed(connection)]
     exact = _exact(connection, query, limit=limit, looks=[look for look, _ in found], roots=roots)
     pairs = [(hit, look) for look, each in found for hit in each.hits]
     near = _near(connection, pairs, roots=roots)
@@ -190,8 +194,8 @@ def load_facts(
     scores = []
     for each in some:
         far_off = fusion.UNMEASURED if each["distance"] is None else each["distance"]
-        scores.append(fusion.FULL if each["match"] == "exact" else fusion.of_fact(far_off))
-    ordered = zip(some, fusion.descending(scores), strict=True)
+        scores.append(fusion.FULL if each["match"] == "exact" else fusion.weigh_fact(far_off))
+    ordered = zip(some, fusion.order_scores(scores), strict=True)
     return [{**each, "score": score} for each, score in ordered]
 
 
@@ -212,8 +216,8 @@ def _exact(
             gone = resolutions.load_principles(connection, ids)
             items = {each: COLLECTION for each in ids if each not in gone}
             asked = Query(query, None, "", limit, where=look.where)
-            known = shown(connection, items, dict.fromkeys(items, fusion.FULL), asked)
-            made += [statement(known[each], roots) for each in items if each in known]
+            known = load_hits(connection, items, dict.fromkeys(items, fusion.FULL), asked)
+            made += [shape_statement(known[each], roots) for each in items if each in known]
     return [{**each, "match": "exact"} for each in made]
 
 
@@ -230,15 +234,15 @@ def _near(
         if whole is not None and look.principles:
             made.append({**whole, "distance": find_distance(hit)})
         elif look.statements:
-            made.append(statement(hit, roots))
+            made.append(shape_statement(hit, roots))
     return [{**each, "match": "near"} for each in made]
 
 
 def _principles(connection: Connection, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return principles as facts, by id."""
-    known = principles.by_ids(connection, ids)
-    counted = principle_decay.evidence(connection, ids)
-    return {each: principle(known[each], counted.get(each)) for each in ids if each in known}
+    known = principles.load_principles(connection, ids)
+    counted = principle_decay.load_evidence(connection, ids)
+    return {each: shape_principle(known[each], counted.get(each)) for each in ids if each in known}
 
 
 #: Where memories lie.
@@ -255,7 +259,7 @@ async def outside_recall(call: Call, query: str, limit: int = 10) -> dict[str, A
     Raises `BadInput`.
     """
     found = await _outside(call, query, limit)
-    roots = [each.root for each in await call.records.read(projects.followed)]
+    roots = [each.root for each in await call.records.read(projects.list_followed)]
     return {
         "query": query,
         "hits": [format_found(hit, roots) for hit in found.hits[:limit]],
@@ -278,7 +282,7 @@ async def outside_memories(
     """
     where = Where(outward=True, layers=parameters.read_layers(layers))
     found = await _outside(call, query, limit, where=where, collections=_MEMORIES)
-    hits = [memory(hit) for hit in found.hits[:limit]]
+    hits = [shape_memory(hit) for hit in found.hits[:limit]]
     if surroundings and hits:
         ids = [each["id"] for each in hits]
         around = await call.records.read(lambda c: format_surroundings(c, ids))
@@ -303,9 +307,9 @@ async def outside_topics(
     where, now = Where(outward=True, layers=parameters.read_layers(layers)), call.clock.now()
     some, most = list(topics[:TOPICS]), min(limit, MOST)
     found = await call.records.read(
-        lambda c: tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
+        lambda c: list_tagged(c, some, limit=most, where=where, exclude=exclude_ids, now=now)
     )
-    hits = [{**memory(each.hit), "matched": list(each.matched)} for each in found]
+    hits = [{**shape_memory(each.hit), "matched": list(each.matched)} for each in found]
     return {"topics": list(topics), "hits": hits}
 
 
@@ -370,7 +374,7 @@ async def stores(call: Call) -> dict[str, Any]:
     `status` of a store is `active`, `disabled`, or `skipped: ` and why it cannot be asked;
     `trouble` is what a person has to mend.
     """
-    return dict(await call.actors.roster.ask(Roster.listed))
+    return dict(await call.actors.roster.ask(Roster.list_stores))
 
 
 @operation("stores.add", http="POST /stores")
@@ -465,13 +469,13 @@ async def configure(call: Call, changes: dict[str, Any]) -> dict[str, Any]:
 @operation("stores.knobs", http="GET /federation")
 async def knobs(call: Call) -> dict[str, Any]:
     """Show how stores are asked and fused: now, after a restart, and by default."""
-    return dict(await call.actors.roster.ask(Roster.knobs))
+    return dict(await call.actors.roster.ask(Roster.list_knobs))
 
 
 @operation("stores.health", http="GET /stores/health")
 async def store_health(call: Call) -> dict[str, Any]:
     """Show how each store has been answering since the daemon started; times in milliseconds."""
-    return dict(await call.actors.roster.ask(Roster.told))
+    return dict(await call.actors.roster.ask(Roster.list_health))
 
 
 @operation("stores.ping", http="GET /stores/ping")
@@ -480,9 +484,9 @@ async def ping_store(call: Call, name: str | None = None) -> dict[str, Any]:
 
     One that is disabled is asked if it is named. Raises `NotFound`.
     """
-    return dict(await call.actors.roster.within(None).ask(Roster.ping, name))
+    return dict(await call.actors.roster.limit(None).ask(Roster.ping, name))
 
 
 async def _changed(call: Call, work: Work) -> dict[str, Any]:
     """Have the roster do a change, however long that takes; return its answer."""
-    return dict(await call.actors.roster.within(None).ask(Roster.change, work))
+    return dict(await call.actors.roster.limit(None).ask(Roster.change, work))

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Joined, Option, shows
 from cortex_actors.cli.memory.recall import GLOBAL, OF_NONE
-from cortex_actors.cli.show import counted, joined, when
+from cortex_actors.cli.show import count_nouns, format_moment, join_facts
 from cortex_actors.client.connection import Answer
-from cortex_actors.errors import BadInput, NotFound, visible
+from cortex_actors.errors import BadInput, NotFound, make_visible
 
 _PRIORITY = Option(ignore_case=True)
 
@@ -48,7 +48,7 @@ def show_agent(agent: Answer) -> None:
         ("lineage", agent["lineage"]),
         ("colour", agent["color"]),
         ("story", agent["origin_story"]),
-        ("known since", when(agent["registered_at"])),
+        ("known since", format_moment(agent["registered_at"])),
         ("token", "" if has_token is None else "it has one" if has_token else "none"),
     )
 
@@ -91,7 +91,7 @@ def show_token(found: Answer) -> None:
     print(found["token"])
     before = "; the one before counts no more" if found["replaced"] else ""
     note = f"{found['agent']}'s token is in {found['path']}, for your eyes only{before}"
-    print(visible(f"cortex: {note}"), file=sys.stderr)
+    print(make_visible(f"cortex: {note}"), file=sys.stderr)
 
 
 @shows("agents revoke", "LUMEN", asks="agents.revoke-token")
@@ -104,7 +104,7 @@ def _entry(agent: Answer) -> show.ListEntry:
     """Return an agent's entry in a list."""
     generation = f"generation {agent['generation']}" if agent["generation"] else None
     token = "has a token" if agent.get("has_token") else None
-    facts = joined(agent["id"], generation, agent["lineage"], token)
+    facts = join_facts(agent["id"], generation, agent["lineage"], token)
     return show.ListEntry(_symbol(agent), agent["display_name"], [agent["specialization"], facts])
 
 
@@ -136,7 +136,9 @@ def show_posted(found: Answer) -> None:
 @shows("agents thread", "databases", "databases --as KETHER")
 def show_thread(found: Answer) -> None:
     """Print a conversation in its order."""
-    title = f"{len(found['messages'])} of {counted(found['total'], 'post')} in {found['thread']}"
+    title = (
+        f"{len(found['messages'])} of {count_nouns(found['total'], 'post')} in {found['thread']}"
+    )
     places = {each["id"]: number for number, each in enumerate(found["messages"], 1)}
     show.blocks(title, [_message(each, places) for each in found["messages"]], empty="")
 
@@ -146,7 +148,7 @@ def show_threads(found: Answer) -> None:
     """Print the conversations."""
     entries = []
     for each in found["threads"]:
-        about = joined(", ".join(each["agents"]), f"last {when(each['last_at'])}")
+        about = join_facts(", ".join(each["agents"]), f"last {format_moment(each['last_at'])}")
         entries.append(show.ListEntry(f"{each['posts']:,}", each["thread"], [about]))
     empty = "no posts in threads yet; see: cortex agents post --help"
     show.page(entries, found["total"], "thread", empty=empty, more=", with their posts")
@@ -172,7 +174,7 @@ def _message(found: Answer, places: dict[str, int]) -> show.ListEntry:
     """Return a post: its number, what it says, who said it when, and what it answers."""
     realm = "" if found["realm"] == "village" else found["realm"]
     kind = "" if found["type"] == "dialogue" else found["type"]
-    about = joined(found["agent_display"], when(found["created_at"]), realm, kind)
+    about = join_facts(found["agent_display"], format_moment(found["created_at"]), realm, kind)
     answered = [str(places.get(each, each)) for each in found["responding_to"]]
     lines = [about, f"answers {', '.join(answered)}" if answered else "", found["id"]]
     return show.ListEntry(f"{places[found['id']]}.", found["content"], lines)
@@ -192,7 +194,7 @@ def _counts(found: dict[str, int]) -> str:
 )
 def show_convergence(found: Answer, given: Answer) -> None:
     """Print what different agents say alike."""
-    compared = f"{counted(found['compared'], 'post')} near this"
+    compared = f"{count_nouns(found['compared'], 'post')} near this"
     if not found["has_convergence"]:
         print(f"NONE: no {given['min_agents']} agents say alike among {compared}")
     else:
@@ -200,11 +202,13 @@ def show_convergence(found: Answer, given: Answer) -> None:
         for group in found["groups"]:
             print()
             entries = [
-                show.ListEntry(agent, each["preview"], [joined(each["id"], each["thread"])])
+                show.ListEntry(agent, each["preview"], [join_facts(each["id"], each["thread"])])
                 for agent, messages in group["by_agent"].items()
                 for each in messages
             ]
-            title = f"{counted(len(entries), 'message')} alike by {group['likeness']:.2f} at least"
+            title = (
+                f"{count_nouns(len(entries), 'message')} alike by {group['likeness']:.2f} at least"
+            )
             show.blocks(title, entries, empty="")
     for pair in found["apart"]:
         first, second = pair["agents"]
@@ -271,7 +275,7 @@ def show_crumbs(found: Answer) -> None:
         show.lines(*each["text"].split("\n"), "")
     counts = {**found["summary"]["by_priority"], **found["summary"]["by_type"]}
     tally = ", ".join(f"{word} {count:,}" for word, count in counts.items())
-    print(f"{len(crumbs)} of {counted(total, 'crumb')}; {tally}")
+    print(f"{len(crumbs)} of {count_nouns(total, 'crumb')}; {tally}")
 
 
 @shows("agents crumb latest", "--agent AZOTH", asks="crumbs.latest", is_global=GLOBAL)
@@ -290,7 +294,9 @@ def show_tasks(found: Answer) -> None:
     """Print what sessions left to do."""
     entries = []
     for number, each in enumerate(found["tasks"], 1):
-        about = joined(each["agent"], each["priority"], when(each["left_at"]), each["crumb"])
+        about = join_facts(
+            each["agent"], each["priority"], format_moment(each["left_at"]), each["crumb"]
+        )
         entries.append(show.ListEntry(f"{number}.", each["task"], [about]))
-    title = counted(len(entries), "unfinished task")
+    title = count_nouns(len(entries), "unfinished task")
     show.blocks(title, entries, empty="nothing was left unfinished in that time")

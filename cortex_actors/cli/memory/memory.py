@@ -20,9 +20,9 @@ from typing import Annotated, Any
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
 from cortex_actors.cli.memory.recall import NO_MEMORIES, QUESTION, read_text, show_hits
-from cortex_actors.cli.show import counted, joined, shorten, when
+from cortex_actors.cli.show import count_nouns, format_moment, join_facts, shorten
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import in_days, iso
+from cortex_actors.clock import count_days, format_iso
 from cortex_actors.errors import BadInput
 
 
@@ -90,7 +90,7 @@ def show_restored(found: Answer) -> None:
 def show_forgotten(found: Answer) -> None:
     """Print what is gone."""
     counts = ((found["parts"], "part"), (found["wholes"], "former whole"))
-    more = [counted(len(some), noun) for some, noun in counts if some]
+    more = [count_nouns(len(some), noun) for some, noun in counts if some]
     show.lines(" and ".join([f"forgot {', '.join(found['forgotten'])}", *more]))
     print("backups that were made before still have it: cortex daemon backup --list")
     if found["archived"]:
@@ -235,9 +235,9 @@ def show_conflicts(found: Answer, given: Answer) -> None:
     for number, each in enumerate(found["conflicts"], start=given["skip"] + 1):
         sides = (each["left"], each["right"])
         text = "\n".join(shorten(side["content"], _LISTED) for side in sides)
-        about = [each["reason"], joined(*(side["id"] for side in sides))]
+        about = [each["reason"], join_facts(*(side["id"] for side in sides))]
         entries.append(show.ListEntry(str(number), text, about))
-    title = f"{counted(found['total'], 'pair')} of memories that cannot both hold"
+    title = f"{count_nouns(found['total'], 'pair')} of memories that cannot both hold"
     empty = "no memory conflicts with another"
     show.blocks(title, entries, empty=empty, total=found["total"])
     if entries:
@@ -246,13 +246,13 @@ def show_conflicts(found: Answer, given: Answer) -> None:
 
 def _entry(found: Answer) -> show.ListEntry:
     """Return a memory's entry in a list."""
-    facts = joined(
+    facts = join_facts(
         found["id"],
         f"{found['agent']} ({found['realm']})",
         found.get("project"),
         found["layer"],
         f"attention {found['attention']:.2f}",
-        when(found["created_at"]),
+        format_moment(found["created_at"]),
         None if found["status"] == "active" else found["status"],
     )
     mark, about = "*" if found["pinned"] else "-", [facts, ", ".join(found["tags"])]
@@ -261,26 +261,32 @@ def _entry(found: Answer) -> show.ListEntry:
 
 def _facts(found: Answer) -> list[tuple[str, object]]:
     """Return what there is to say of a memory beside what it says."""
-    believed = [f"{when(e['since'])} until {when(e['until']) or 'now'}" for e in found["believed"]]
-    changes = [joined(str(e["id"]), e["kind"], *_done(e)) for e in found["changes"]]
+    believed = [
+        f"{format_moment(e['since'])} until {format_moment(e['until']) or 'now'}"
+        for e in found["believed"]
+    ]
+    changes = [join_facts(str(e["id"]), e["kind"], *_done(e)) for e in found["changes"]]
     called = found["agent_display"]
     return [
         ("status", _standing(found)),
-        ("agent", joined(found["agent"], None if called == found["agent"] else called)),
-        ("realm", joined(found["realm"], ", ".join(found["related_agents"]))),
-        ("layer", f"{found['layer']}, since {when(found['layer_since'])}"),
-        ("attention", f"{found['attention']:.2f}, read {counted(found['access_count'], 'time')}"),
+        ("agent", join_facts(found["agent"], None if called == found["agent"] else called)),
+        ("realm", join_facts(found["realm"], ", ".join(found["related_agents"]))),
+        ("layer", f"{found['layer']}, since {format_moment(found['layer_since'])}"),
+        (
+            "attention",
+            f"{found['attention']:.2f}, read {count_nouns(found['access_count'], 'time')}",
+        ),
         ("fades", f"half in {found['decay_rate']:g} h" if found["decay_rate"] else "never"),
         ("type", found["type"]),
         ("tags", ", ".join(found["tags"])),
         ("thread", found["thread"]),
         ("project", found.get("project")),
         ("answers", ", ".join(found["responding_to"])),
-        ("said", joined(when(found["created_at"]), found["time_range"])),
+        ("said", join_facts(format_moment(found["created_at"]), found["time_range"])),
         ("saved by", found["saved_by"]),
-        ("pinned", when(found["pinned_at"])),
-        ("promoted", when(found["promoted_at"])),
-        ("conflicts", "\n".join(joined(e["id"], e["reason"]) for e in found["conflicts"])),
+        ("pinned", format_moment(found["pinned_at"])),
+        ("promoted", format_moment(found["promoted_at"])),
+        ("conflicts", "\n".join(join_facts(e["id"], e["reason"]) for e in found["conflicts"])),
         ("apart from", ", ".join(found["apart"])),
         ("believed", "\n".join(believed)),
         ("changes", "\n".join(changes)),
@@ -291,18 +297,20 @@ def _standing(found: Answer) -> str:
     """Return the state of a memory, and what it became."""
     if found["merged_into"]:
         why = found["merged_why"]
-        return joined(f"merged into {found['merged_into']} {when(found['merged_at'])}", why)
+        return join_facts(
+            f"merged into {found['merged_into']} {format_moment(found['merged_at'])}", why
+        )
     if found["replaced_by"]:
-        return f"superseded by {found['replaced_by']} {when(found['replaced_at'])}"
-    return joined(found["status"], when(found["archived_at"]))
+        return f"superseded by {found['replaced_by']} {format_moment(found['replaced_at'])}"
+    return join_facts(found["status"], format_moment(found["archived_at"]))
 
 
 def _done(each: Answer) -> list[str]:
     """Return what there is to say of a change."""
-    facts = [", ".join(each["others"]), f"by {each['by']} {when(each['at'])}"]
+    facts = [", ".join(each["others"]), f"by {each['by']} {format_moment(each['at'])}"]
     if each["undone_at"]:
-        facts.append(f"undone by {each['undone_by']} {when(each['undone_at'])}")
-    return [joined(*facts), each["reason"] or ""]
+        facts.append(f"undone by {each['undone_by']} {format_moment(each['undone_at'])}")
+    return [join_facts(*facts), each["reason"] or ""]
 
 
 @shows("memory health", "", "--duplicates --json")
@@ -316,7 +324,7 @@ def show_health(found: Answer) -> None:
     columns = ("realm", "memories", "layers", "attention", "stale", "to promote")
     show.table("Memories", columns, rows, empty="there are no memories yet")
     twins = found["summary"]["total_duplicates"]
-    show.facts(("duplicates", "" if twins is None else counted(twins, "pair")))
+    show.facts(("duplicates", "" if twins is None else count_nouns(twins, "pair")))
     show.lines(*found["recommendations"])
 
 
@@ -325,17 +333,20 @@ def show_stale(found: Answer) -> None:
     """Print the memories that were not read for long."""
     days, blocks = found["days"], []
     for each in found["stale"]:
-        about = joined(
-            f"{in_days(each['days_since_access'])}, since {when(each['last_accessed'])}",
-            f"read {counted(each['access_count'], 'time')}",
+        about = join_facts(
+            (
+                f"{count_days(each['days_since_access'])}, since "
+                f"{format_moment(each['last_accessed'])}"
+            ),
+            f"read {count_nouns(each['access_count'], 'time')}",
             f"attention {each['attention_weight']:.2f}",
             f"{each['agent']}, {each['realm']}, {each['layer']}",
             "pinned" if each["pinned"] else None,
         )
         text = shorten(each["content_preview"], 150)
         blocks.append(show.ListEntry(each["id"], text, [about]))
-    empty = f"every memory was read or said within {in_days(days)}"
-    more = f" not read for {in_days(days)}"
+    empty = f"every memory was read or said within {count_days(days)}"
+    more = f" not read for {count_days(days)}"
     show.page(blocks, found["total"], "memory", "memories", empty=empty, more=more)
 
 
@@ -343,8 +354,8 @@ def show_stale(found: Answer) -> None:
 def show_duplicates(found: Answer) -> None:
     """Print pairs of memories that say nearly the same."""
     blocks = [_pair(each) for each in found["duplicates"]]
-    title = f"{len(blocks)} of {counted(found['total'], 'pair')} from {found['threshold']:g} on"
-    among = f"among {counted(found['compared'], 'memory', 'memories')}"
+    title = f"{len(blocks)} of {count_nouns(found['total'], 'pair')} from {found['threshold']:g} on"
+    among = f"among {count_nouns(found['compared'], 'memory', 'memories')}"
     show.blocks(f"{title}, {among}", blocks, empty=f"no two say nearly the same {among}")
     if found["without_vector"]:
         print(f"{found['without_vector']} could not be compared: they have no vector (yet)")
@@ -359,7 +370,7 @@ def show_duplicates(found: Answer) -> None:
 )
 def show_consolidated(found: Answer) -> None:
     """Print which memory is part of which."""
-    read = counted(found["new_access_count"], "access", "accesses")
+    read = count_nouns(found["new_access_count"], "access", "accesses")
     attention = f"attention {found['new_attention_weight']:.2f}"
     show.lines(f"{found['discarded_id']} is part of {found['kept_id']}: {read}, {attention}")
     print(f"take them apart with: cortex memory undo {found['change']}")
@@ -368,7 +379,7 @@ def show_consolidated(found: Answer) -> None:
 @shows("memory promotions", "--dry-run", "")
 def show_promotions(found: Answer, given: Answer) -> None:
     """Print which memories went to a deeper layer, or would."""
-    among = f"of {counted(found['total_records'], 'memory', 'memories')}"
+    among = f"of {count_nouns(found['total_records'], 'memory', 'memories')}"
     if not given["dry_run"]:
         print(f"{found['promoted_count']} {among} promoted")
         return
@@ -385,11 +396,11 @@ def show_promotions(found: Answer, given: Answer) -> None:
 def show_decay(found: Answer, given: Answer) -> None:
     """Print how many memories were weighed again, have faded, were archived."""
     would = "would be " if given["dry_run"] else ""
-    among = f"of {counted(found['total_records'], 'memory', 'memories')}"
+    among = f"of {count_nouns(found['total_records'], 'memory', 'memories')}"
     faded = f"{found['below_threshold']} have faded"
     print(f"{found['updated']} {among} {would}computed again; {faded}")
     if days := found["archive_days"]:
-        print(f"{len(found['archived'])} {would}archived: faded for {in_days(days)}")
+        print(f"{len(found['archived'])} {would}archived: faded for {count_days(days)}")
 
 
 def _pair(pair: Answer) -> show.ListEntry:
@@ -397,7 +408,9 @@ def _pair(pair: Answer) -> show.ListEntry:
     sides, about = [pair["first"], pair["second"]], []
     for each in sides:
         whose = f"{each['agent']}, {each['realm']}, {each['layer']}"
-        about.append(joined(each["id"], whose, f"read {counted(each['access_count'], 'time')}"))
+        about.append(
+            join_facts(each["id"], whose, f"read {count_nouns(each['access_count'], 'time')}")
+        )
     texts = "\n".join(dict.fromkeys(shorten(each["content_preview"]) for each in sides))
     return show.ListEntry(f"{pair['similarity']:.3f}", texts, about)
 
@@ -426,7 +439,7 @@ def meant(source: str) -> str:
 )
 def show_read(found: Answer) -> None:
     """Print what became of each document."""
-    counts = joined(*(f"{state} {count:,}" for state, count in sorted(found["counts"].items())))
+    counts = join_facts(*(f"{state} {count:,}" for state, count in sorted(found["counts"].items())))
     show.lines(f"{counts or 'no document'} in {found['root']}")
     for each in found["documents"]:
         show.lines(*_told(each)[:_NAMED])
@@ -457,10 +470,18 @@ def show_pieces(found: Answer) -> None:
 def show_topics(found: Answer) -> None:
     """Print the topics, with how much each holds."""
     rows = [
-        (each["topic"], each["documents"], each["pieces"], each["withdrawn"], iso(each["read_at"]))
+        (
+            each["topic"],
+            each["documents"],
+            each["pieces"],
+            each["withdrawn"],
+            format_iso(each["read_at"]),
+        )
         for each in found["topics"]
     ]
-    title = f"{counted(found['documents'], 'document')}, {counted(found['pieces'], 'piece')}"
+    title = (
+        f"{count_nouns(found['documents'], 'document')}, {count_nouns(found['pieces'], 'piece')}"
+    )
     columns = ("topic", "documents", "pieces", "taken out", "last read")
     empty = "no document was read yet; read some with: cortex memory knowledge ingest FOLDER"
     show.table(title, columns, rows, empty=empty)
@@ -479,7 +500,7 @@ def show_done(found: Answer) -> None:
     """Print which documents are found no more, or again."""
     did, name = ("took out", "withdrawn") if "withdrawn" in found else ("brought back", "restored")
     sources = found[name]
-    print(f"{did} {counted(len(sources), 'document')}")
+    print(f"{did} {count_nouns(len(sources), 'document')}")
     show.lines(*(f"  {each}" for each in sources[:_NAMED]))
     if len(sources) > _NAMED:
         print(f"  and {len(sources) - _NAMED:,} more")

@@ -14,7 +14,14 @@ from typing import Annotated, Any
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, command, shows
 from cortex_actors.cli.pipeline.projects import resolve_word
-from cortex_actors.cli.show import brief, counted, joined, shorten, standing, when
+from cortex_actors.cli.show import (
+    count_nouns,
+    format_moment,
+    join_facts,
+    list_places,
+    shorten,
+    shorten_id,
+)
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, CortexError
 
@@ -58,7 +65,10 @@ def show_list(found: Answer, given: Answer) -> None:
     noun = "difference" if kind == "contextual" else "contradiction"
     show.page(entries, found["total"], noun, empty=empty, more=more)
     if found["contextual"] and kind is None:
-        print(f"\n{counted(found['contextual'], 'difference')} of two projects: --between-projects")
+        print(
+            f"\n{count_nouns(found['contextual'], 'difference')} of two projects: "
+            "--between-projects"
+        )
     if any(each["status"] == "unresolved" for each in shown):
         print("\ndecide one with: cortex contradictions resolve ID --keep a|b|both, or dismiss ID")
 
@@ -74,14 +84,16 @@ def show_pair(found: Answer) -> None:
     for name in "ab":
         side = found[name] or {}
         sure = f"sure {side['confidence']:.2f}" if side else None
-        about = joined(brief(side.get("id", "")), side.get("status"), side.get("domain"), sure)
-        places = standing(side.get("sources", ())) or [_NOWHERE]
+        about = join_facts(
+            shorten_id(side.get("id", "")), side.get("status"), side.get("domain"), sure
+        )
+        places = list_places(side.get("sources", ())) or [_NOWHERE]
         facts.append((name, "\n".join([_said(side), about, *places])))
     facts += [
         ("because", f"{found['reason']} ({_DECIDERS[found['decided_by']]})"),
         ("cosine", "" if found["similarity"] is None else f"{found['similarity']:.3f}"),
-        ("found", f"{when(found['detected_at'])} by {found['detected_by']}"),
-        ("decided", when(found["resolved_at"])),
+        ("found", f"{format_moment(found['detected_at'])} by {found['detected_by']}"),
+        ("decided", format_moment(found["resolved_at"])),
         ("note", found["resolution"] or ""),
     ]
     show.facts(*facts)
@@ -99,7 +111,7 @@ def show_decided(found: Answer) -> None:
     print(f"{found['id']}: {_outcome(found)}")
     kept = found["kept_id"]
     lost: list[Any] = [found[name] for name in "ab" if kept and found[name]["id"] != kept]
-    places = [place for side in lost for place in standing(side["sources"])]
+    places = [place for side in lost for place in list_places(side["sources"])]
     if places:
         print("the other one is still said here; mend the file when you can:")
         show.facts(*[("", place) for place in places])
@@ -173,7 +185,7 @@ def triage(
         show.json(found)
         return
     counts = [f"{_TITLES[name][0]} {count:,}" for name, count in found["counts"].items()]
-    print(joined(*counts) or "nothing waits for a decision")
+    print(join_facts(*counts) or "nothing waits for a decision")
     if not found["total"] and counts:
         print("nothing of these is of that kind or project")
     always: dict[str, str] = {}
@@ -195,8 +207,8 @@ def triage(
 def _waiting(item: Answer) -> show.ListEntry:
     """Return what is shown of one item before it is decided."""
     if item["kind"] not in _CHOICES:
-        about = [item["because"], *standing(item["sources"], most=2)]
-        return show.ListEntry(brief(item["id"]), shorten(item["content"], 300), about)
+        about = [item["because"], *list_places(item["sources"], most=2)]
+        return show.ListEntry(shorten_id(item["id"]), shorten(item["content"], 300), about)
     return _pair(item, item["reason"], letters=300)
 
 
@@ -234,16 +246,16 @@ def _decided(client: Client, item: Answer, *, word: str) -> bool:
     try:
         client.call(method, **{_TITLES[item["kind"]][1]: item["id"], **more})
     except CortexError as error:
-        show.lines(f"{brief(item['id'])}: {error}")
+        show.lines(f"{shorten_id(item['id'])}: {error}")
         return False
-    show.lines(f"{brief(item['id'])}: {word}")
+    show.lines(f"{shorten_id(item['id'])}: {word}")
     return True
 
 
 @shows("triage decide", "dup_5e1f02ab apart", "con_5e1f02ab open")
 def show_verdict(found: Answer) -> None:
     """Print what a person said of a pair."""
-    show.lines(f"{brief(found['item'])}: {found['verdict']}")
+    show.lines(f"{shorten_id(found['item'])}: {found['verdict']}")
 
 
 @shows("triage next", "", "--limit 5 --agent VAJRA", asks="judge.next")
@@ -255,7 +267,7 @@ def show_handed(found: Answer) -> None:
         about.append(f"cortex triage answer {each['id']} {'|'.join(each['answers'])}")
         entries.append(show.ListEntry(each["id"], each["question"], about))
     left = (f"{found['more']:,} more open", f"{found['left_today']:,} left today")
-    title = joined(f"{counted(len(entries), 'pair')} to judge", *left)
+    title = join_facts(f"{count_nouns(len(entries), 'pair')} to judge", *left)
     show.blocks(title, entries, empty=found["note"])
     if entries:
         show.lines("", found["note"])
@@ -263,7 +275,7 @@ def show_handed(found: Answer) -> None:
 
 def _quoted(name: str, side: Answer) -> list[str]:
     """Return a text of a pair, its place, and the lines around it."""
-    where = joined(side["project"], f"{side['path']}:{side['line']}", side["heading"])
+    where = join_facts(side["project"], f"{side['path']}:{side['line']}", side["heading"])
     near = [f"   | {line}" for line in side["around"].splitlines()]
     return [f'{name}  "{side["text"]}"', f"   {where}", *near]
 
@@ -285,9 +297,11 @@ def show_given(found: Answer) -> None:
     entries = []
     for each in found["verdicts"]:
         text = "\n".join(f"{name}  {shorten(_said(each[name]), 160)}" for name in "ab")
-        said = joined(f"{each['agent']} said {each['verdict']}", when(each["at"]), each["reason"])
-        undone = each["undone_at"] and f"by {each['undone_by']} {when(each['undone_at'])}"
-        entries.append(show.ListEntry(each["id"], text, [said, joined(each["effect"], undone)]))
+        said = join_facts(
+            f"{each['agent']} said {each['verdict']}", format_moment(each["at"]), each["reason"]
+        )
+        undone = each["undone_at"] and f"by {each['undone_by']} {format_moment(each['undone_at'])}"
+        entries.append(show.ListEntry(each["id"], text, [said, join_facts(each["effect"], undone)]))
     empty = "no agent has judged a pair yet; pairs are handed out with: cortex triage next"
     show.page(entries, found["total"], "verdict", empty=empty)
     if entries:
@@ -300,14 +314,14 @@ def _entry(found: Answer) -> show.ListEntry:
     cosine = None if alike is None else f"cosine {alike:.2f}"
     outcome = None if found["status"] == "unresolved" else _outcome(found)
     why = f"{_DECIDERS[found['decided_by']]}: {found['reason']}"
-    return _pair(found, joined(found["type"], outcome, why, cosine), letters=160)
+    return _pair(found, join_facts(found["type"], outcome, why, cosine), letters=160)
 
 
 def _pair(found: Answer, facts: str, *, letters: int) -> show.ListEntry:
     """Return a pair: what both sides say, what is known of them, and the place of each."""
     sides = [f"{name}  {shorten(_said(found[name]), letters)}" for name in "ab"]
     where = [f"{name}  {_first(found[name])}" for name in "ab"]
-    return show.ListEntry(brief(found["id"]), "\n".join(sides), [facts, *where])
+    return show.ListEntry(shorten_id(found["id"]), "\n".join(sides), [facts, *where])
 
 
 def _outcome(found: Answer) -> str:
@@ -327,7 +341,7 @@ def _said(side: Answer | None) -> str:
 
 def _first(side: Answer | None) -> str:
     """Return the first place of one side, in one line."""
-    return ", ".join(standing((side or {}).get("sources", ()), most=1)) or _NOWHERE
+    return ", ".join(list_places((side or {}).get("sources", ()), most=1)) or _NOWHERE
 
 
 def _nothing(status: str, *, narrowed: bool) -> str:

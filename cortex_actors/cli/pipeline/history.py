@@ -8,7 +8,7 @@ from pathlib import Path
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, shows
-from cortex_actors.cli.show import LONGEST, brief, counted, cut, joined, when
+from cortex_actors.cli.show import LONGEST, count_nouns, cut, format_moment, join_facts, shorten_id
 from cortex_actors.client.connection import Answer
 
 #: What has no id: a file and a line of it.
@@ -18,14 +18,18 @@ _PLACE = re.compile(r"(.+):([0-9]{1,9})", re.DOTALL)
 OTHER = 120
 
 
-def whole(thing: str) -> str:
+def resolve_place(thing: str) -> str:
     """Return what the daemon is asked: a file by its whole path, from whichever folder."""
     place = _PLACE.fullmatch(thing)
     return f"{Path(place[1]).absolute()}:{place[2]}" if place else thing
 
 
 @shows(
-    "insights history", "ins_4f0c9b21", "pri_4f0c9b21", "CLAUDE.md:12", thing=Argument(read=whole)
+    "insights history",
+    "ins_4f0c9b21",
+    "pri_4f0c9b21",
+    "CLAUDE.md:12",
+    thing=Argument(read=resolve_place),
 )
 def show_history(found: Answer) -> None:
     """Print a chain link by link, and what can be done about it."""
@@ -41,11 +45,11 @@ def show_history(found: Answer) -> None:
     )
     if found["insights"] and not found["principles"]:
         # The insight that could become one: what the first text counts for.
-        first = [brief(each["counts_for"] or each["id"]) for each in found["insights"][:1]]
+        first = [shorten_id(each["counts_for"] or each["id"]) for each in found["insights"][:1]]
         hint = " ".join(["no principle came of it yet: cortex principles promotion", *first])
-        show.console().print(f"\n{hint}")
+        show.make_console().print(f"\n{hint}")
     for each in found["principles"][:1]:
-        print(f"\ntake it back with: cortex projects revoke {brief(each['id'])}")
+        print(f"\ntake it back with: cortex projects revoke {shorten_id(each['id'])}")
 
 
 def _title(found: Answer) -> str:
@@ -60,16 +64,16 @@ def _lines(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield every place that says one of the texts, or said it last."""
     for each in found["insights"]:
         for line in each["lines"]:
-            gone = when(line["withdrawn_at"])
-            about = joined(
+            gone = format_moment(line["withdrawn_at"])
+            about = join_facts(
                 line["project"],
                 f"under {line['heading']}" if line["heading"] else None,
                 None if line["trust"] == "file" else f"from an {line['trust']}",
-                f"in {counted(line['revisions'], 'revision')}",
-                f"since {when(line['first_at'])}",
+                f"in {count_nouns(line['revisions'], 'revision')}",
+                f"since {format_moment(line['first_at'])}",
                 f"until {gone}" if gone else None,
             )
-            yield brief(each["id"]), f"{line['path']}:{line['line_start']}\n{about}"
+            yield shorten_id(each["id"]), f"{line['path']}:{line['line_start']}\n{about}"
 
 
 def _texts(found: Answer) -> Iterator[tuple[str, str]]:
@@ -78,9 +82,9 @@ def _texts(found: Answer) -> Iterator[tuple[str, str]]:
         return
     for each in found["insights"]:
         other = each["counts_for"]
-        role = f"counts for {brief(other)}" if other else f"sure {each['confidence']:.2f}"
-        about = joined(role, each["category"], each["status"])
-        yield brief(each["id"]), f"{cut(each['content'], OTHER)}\n{about}"
+        role = f"counts for {shorten_id(other)}" if other else f"sure {each['confidence']:.2f}"
+        about = join_facts(role, each["category"], each["status"])
+        yield shorten_id(each["id"]), f"{cut(each['content'], OTHER)}\n{about}"
 
 
 #: Texts from which on it is worth saying which of them counts for which.
@@ -90,9 +94,11 @@ _SEVERAL = 2
 def _clusters(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield the clusters that texts are in."""
     for each in found["clusters"]:
-        size = counted(each["members"], "insight")
-        about = joined(size, f"coherence {each['coherence']:.2f}", f"since {when(each['made_at'])}")
-        yield brief(each["id"]), about
+        size = count_nouns(each["members"], "insight")
+        about = join_facts(
+            size, f"coherence {each['coherence']:.2f}", f"since {format_moment(each['made_at'])}"
+        )
+        yield shorten_id(each["id"]), about
 
 
 def _contradictions(found: Answer) -> Iterator[tuple[str, str]]:
@@ -100,41 +106,54 @@ def _contradictions(found: Answer) -> Iterator[tuple[str, str]]:
     mine = {each["id"] for each in found["insights"]}
     for each in found["contradictions"]:
         others = [text for side, text in each["said"].items() if side not in mine]
-        since = when(each["detected_at"])
-        about = joined(each["type"], each["status"], each["reason"], each["resolution"], since)
-        yield brief(each["id"]), "\n".join([*(cut(text, OTHER) for text in others), about])
+        since = format_moment(each["detected_at"])
+        about = join_facts(each["type"], each["status"], each["reason"], each["resolution"], since)
+        yield shorten_id(each["id"]), "\n".join([*(cut(text, OTHER) for text in others), about])
 
 
 def _decisions(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield reviews, and what was taken back."""
     for each in found["reviews"]:
-        yield brief(each["insight_id"]), joined(each["decision"], when(each["at"]), each["note"])
+        yield (
+            shorten_id(each["insight_id"]),
+            join_facts(each["decision"], format_moment(each["at"]), each["note"]),
+        )
     for each in found["approvals"]:
         how = f"{each['decision']} to be written, by {each['decided_by']} ({each['way']})"
-        ended = f"until {when(each['ended_at'])}" if each["ended_at"] else None
-        yield brief(each["principle_id"]), joined(how, when(each["at"]), ended, each["note"])
+        ended = f"until {format_moment(each['ended_at'])}" if each["ended_at"] else None
+        yield (
+            shorten_id(each["principle_id"]),
+            join_facts(how, format_moment(each["at"]), ended, each["note"]),
+        )
     for each in found["revocations"]:
-        lifted = when(each["ended_at"])
+        lifted = format_moment(each["ended_at"])
         until = f"lifted {lifted}" if lifted else None
-        about = joined(f"{each['kind']} taken back {when(each['at'])}", until, each["note"])
-        yield each["key"] if each["kind"] == "path" else brief(each["key"]), about
+        about = join_facts(
+            f"{each['kind']} taken back {format_moment(each['at'])}", until, each["note"]
+        )
+        yield each["key"] if each["kind"] == "path" else shorten_id(each["key"]), about
 
 
 def _principles(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield the principles that came of it, with the share of each text."""
     for each in found["principles"]:
-        about = joined(
-            each["category"], f"rank {each['rank']:.2f}", each["status"], when(each["created_at"])
+        about = join_facts(
+            each["category"],
+            f"rank {each['rank']:.2f}",
+            each["status"],
+            format_moment(each["created_at"]),
         )
         of = [
-            f"{part['weight']:.2f} of {brief(part['id'])}  {cut(part['content'], OTHER)}"
+            f"{part['weight']:.2f} of {shorten_id(part['id'])}  {cut(part['content'], OTHER)}"
             for part in each["made_of"]
         ]
-        yield brief(each["id"]), "\n".join([cut(each["content"], LONGEST), about, *of])
+        yield shorten_id(each["id"]), "\n".join([cut(each["content"], LONGEST), about, *of])
 
 
 def _files(found: Answer) -> Iterator[tuple[str, str]]:
     """Yield the places in files that have a principle now."""
     for each in found["files"]:
-        about = joined(each["project"], show.bullet(each), when(each["resolved_at"]))
-        yield brief(each["principle_id"]), f"{each['path']}\n{about}"
+        about = join_facts(
+            each["project"], show.describe_bullet(each), format_moment(each["resolved_at"])
+        )
+        yield shorten_id(each["principle_id"]), f"{each['path']}\n{about}"

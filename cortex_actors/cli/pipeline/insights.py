@@ -11,7 +11,15 @@ from pathlib import Path
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, shows
 from cortex_actors.cli.pipeline.principles import ORDERS, format_checks, is_narrow
-from cortex_actors.cli.show import brief, counted, cut, joined, shorten, standing, when
+from cortex_actors.cli.show import (
+    count_nouns,
+    cut,
+    format_moment,
+    join_facts,
+    list_places,
+    shorten,
+    shorten_id,
+)
 from cortex_actors.client.connection import Answer
 
 #: Places that are named of an insight that is shown whole.
@@ -29,14 +37,16 @@ NEAREST = 3
 
 def _facts(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what an insight is, by name."""
-    places = standing(found["sources"], most=PLACES)
+    places = list_places(found["sources"], most=PLACES)
     cluster = []
     if some := found["cluster"]:
-        size = counted(some["size"], "insight")
-        cluster = [f"{brief(some['id'])}, {size}, coherence {some['coherence']:.2f}"]
+        size = count_nouns(some["size"], "insight")
+        cluster = [f"{shorten_id(some['id'])}, {size}, coherence {some['coherence']:.2f}"]
         cluster += _named([each for each in some["members"] if each["id"] != found["id"]])
     lines = [
-        joined(brief(each["id"]), each["category"], f"rank {each['rank']:.2f}", each["status"])
+        join_facts(
+            shorten_id(each["id"]), each["category"], f"rank {each['rank']:.2f}", each["status"]
+        )
         for each in found["principles"]
     ]
     return [
@@ -46,9 +56,9 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
         ("domain", found["domain"] or ""),
         ("tags", ", ".join(found["tags"])),
         ("sure", f"{found['confidence']:.2f}"),
-        ("seen", counted(found["observations"], "time")),
-        ("first", when(found["first_seen"])),
-        ("last", when(found["last_seen"])),
+        ("seen", count_nouns(found["observations"], "time")),
+        ("first", format_moment(found["first_seen"])),
+        ("last", format_moment(found["last_seen"])),
         ("projects", ", ".join(found["projects"])),
         ("read in", "\n".join(places) or "nowhere any more"),
         ("holds in", "\n".join(dict.fromkeys(e["scope"] for e in found["sources"] if e["scope"]))),
@@ -60,7 +70,7 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
 
 def _named(some: Sequence[Answer]) -> list[str]:
     """Return some texts, a line each, and how many more there are."""
-    lines = [f"{brief(each['id'])}  {cut(each['content'], OTHER)}" for each in some[:SAME]]
+    lines = [f"{shorten_id(each['id'])}  {cut(each['content'], OTHER)}" for each in some[:SAME]]
     return [*lines, f"and {len(some) - SAME} more"] if some[SAME:] else lines
 
 
@@ -106,11 +116,11 @@ def _status(found: Answer) -> list[tuple[str, object]]:
     """Return why an insight has its status, and what speaks against it."""
     rows: list[tuple[str, object]] = [("because", found["why"]["status"])]
     if found["represented_by"]:
-        rows.append((brief(found["represented_by"]["id"]), found["represented_by"]["content"]))
+        rows.append((shorten_id(found["represented_by"]["id"]), found["represented_by"]["content"]))
     for each in found["contradictions"]:
         text = cut(str((each["other"] or {}).get("content", "")), OTHER)
-        about = joined(each["type"], each["status"], each["reason"])
-        rows.append((brief(each["id"]), f"{text}\n{about}"))
+        about = join_facts(each["type"], each["status"], each["reason"])
+        rows.append((shorten_id(each["id"]), f"{text}\n{about}"))
     return rows
 
 
@@ -171,20 +181,20 @@ def show_insights(found: Answer, given: Answer) -> None:
 
 def _block(insight: Answer) -> show.ListEntry:
     """Return an insight's entry in a list."""
-    facts = joined(
+    facts = join_facts(
         insight["category"],
         insight["kind"] if insight.get("kind") in _SHOWN_KINDS else None,
         insight.get("domain"),
         None if insight.get("status", "active") == "active" else insight["status"],
         f"seen {insight['observations']}",
         ", ".join(insight["projects"]),
-        brief(insight["id"]),
+        shorten_id(insight["id"]),
     )
-    about = [facts, *standing(insight["sources"])]
+    about = [facts, *list_places(insight["sources"])]
     if insight.get("review"):
         about.insert(1, f"waits for a person: {insight['review']}")
     if other := insight.get("represented_by"):
-        about.insert(1, f"counts for {brief(other['id'])}: {shorten(other['content'])}")
+        about.insert(1, f"counts for {shorten_id(other['id'])}: {shorten(other['content'])}")
     text = shorten(insight["content"], show.LONGEST)
     return show.ListEntry(f"{insight['confidence']:.2f}", text, about)
 
@@ -209,8 +219,8 @@ def show_fragments(found: Answer) -> None:
 
 def _part(each: Answer) -> show.ListEntry:
     """Return a fragment's entry in a list."""
-    facts = joined(
-        counted(each["statements"], "insight"),
+    facts = join_facts(
+        count_nouns(each["statements"], "insight"),
         f"{each['shared']} said elsewhere, too" if each["shared"] else None,
         f"{each['contradicted']} contradicted" if each["contradicted"] else None,
         f"{each['waiting']} waiting for a person" if each["waiting"] else None,

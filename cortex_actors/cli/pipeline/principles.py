@@ -20,9 +20,17 @@ from typing import Any, Final
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Joined, One, Option, Preset, shows
-from cortex_actors.cli.show import brief, counted, cut, joined, shorten, standing, when
+from cortex_actors.cli.show import (
+    count_nouns,
+    cut,
+    format_moment,
+    join_facts,
+    list_places,
+    shorten,
+    shorten_id,
+)
 from cortex_actors.client.connection import Answer
-from cortex_actors.clock import in_days
+from cortex_actors.clock import count_days
 
 #: What each order of insights and principles is called in the title.
 ORDERS = {
@@ -99,7 +107,10 @@ def show_principles(found: Answer, given: Answer) -> None:
             (f"Why {found['why']['rank']:.2f}", list_rank_parts(found)),
             ("What it was made of", _made_of(found)),
             ("What it is linked with", [format_link(each) for each in found["links"]]),
-            ("Files that have it", [(when(e["resolved_at"]), _file(e)) for e in found["files"]]),
+            (
+                "Files that have it",
+                [(format_moment(e["resolved_at"]), _file(e)) for e in found["files"]],
+            ),
         )
         return
     waning = [f"{number:,} {name}" for name, number in found["by_status"].items() if number]
@@ -116,7 +127,7 @@ def show_principles(found: Answer, given: Answer) -> None:
 
 def _file(place: Answer) -> str:
     """Return a file that has a principle, and where in it that is."""
-    return f"{place['path']}\n{show.bullet(place)}"
+    return f"{place['path']}\n{show.describe_bullet(place)}"
 
 
 def is_narrow(given: Answer) -> bool:
@@ -127,17 +138,17 @@ def is_narrow(given: Answer) -> bool:
 
 def _block(principle: Answer) -> show.ListEntry:
     """Return a principle's entry in a list."""
-    facts = joined(
+    facts = join_facts(
         principle["category"],
         ", ".join(principle["domains"]),
         None if principle["status"] == "active" else principle["status"],
         "taken back" if principle["revoked"] else None,
         f"sure {principle['confidence']:.2f}",
         f"seen {principle['observations']}",
-        counted(principle["linked"], "link") if principle["linked"] else None,
-        f"in {counted(principle['resolved'], 'file')}" if principle["resolved"] else None,
+        count_nouns(principle["linked"], "link") if principle["linked"] else None,
+        f"in {count_nouns(principle['resolved'], 'file')}" if principle["resolved"] else None,
         ", ".join(principle["projects"]),
-        brief(principle["id"]),
+        shorten_id(principle["id"]),
     )
     text = shorten(principle["content"], show.LONGEST)
     return show.ListEntry(f"{principle['rank']:.2f}", text, [facts])
@@ -147,9 +158,9 @@ def list_rank_parts(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what a rank is made of: each part, its weight, and what it adds."""
     why = found["why"]
     counts = {
-        "frequency": f"seen {counted(found['observations'], 'time')}",
-        "recency": f"{counted(why['days'], 'day')} ago",
-        "links": counted(found["linked"], "link"),
+        "frequency": f"seen {count_nouns(found['observations'], 'time')}",
+        "recency": f"{count_nouns(why['days'], 'day')} ago",
+        "links": count_nouns(found["linked"], "link"),
     }
     for part in why["parts"]:
         product = f"{part['value']:.2f} x {part['weight']:.2f} = {part['points']:.3f}"
@@ -163,14 +174,14 @@ def format_link(link: Answer) -> tuple[str, str]:
     """Return a link as one of its ends sees it: how, and with what."""
     other = link["other"]
     kind = "is needed by" if link["needed"] else link["type"].replace("_", " ")
-    about = joined(f"strength {link['strength']:.2f}", link["decided_by"], link["reason"])
-    text = f"{brief(other['id'])}  {cut(other.get('content', '(gone)'), OTHER)}"
+    about = join_facts(f"strength {link['strength']:.2f}", link["decided_by"], link["reason"])
+    text = f"{shorten_id(other['id'])}  {cut(other.get('content', '(gone)'), OTHER)}"
     return kind, f"{text}\n{about}"
 
 
 def _facts(found: Answer) -> Iterable[tuple[str, object]]:
     """Return what a principle is, by name."""
-    undo = f"cortex projects revoke --undo {brief(found['id'])}"
+    undo = f"cortex projects revoke --undo {shorten_id(found['id'])}"
     return [
         ("id", found["id"]),
         ("is a", f"{found['category']}, {found['status']}, of {_ORIGINS[found['origin']]}"),
@@ -179,11 +190,11 @@ def _facts(found: Answer) -> Iterable[tuple[str, object]]:
         ("domains", ", ".join(found["domains"])),
         ("tags", ", ".join(found["tags"])),
         ("sure", f"{found['confidence']:.2f}"),
-        ("seen", counted(found["observations"], "time")),
-        ("last", when(found["last_seen"])),
-        ("since", when(found["created_at"])),
+        ("seen", count_nouns(found["observations"], "time")),
+        ("last", format_moment(found["last_seen"])),
+        ("since", format_moment(found["created_at"])),
         ("projects", ", ".join(found["projects"])),
-        ("fades", f"half of its recency in {in_days(round(found['why']['half_life_days']))}"),
+        ("fades", f"half of its recency in {count_days(round(found['why']['half_life_days']))}"),
     ]
 
 
@@ -191,8 +202,8 @@ def _made_of(found: Answer) -> Iterable[tuple[str, object]]:
     """Yield the insights it came of, with the share of each and the lines that say it."""
     for each in found["made_of"]:
         about = "" if each["status"] == "active" else f"  ({each['status']})"
-        lines = [f"{cut(each['content'])}{about}", *standing(each["sources"])]
-        yield f"{each['weight']:.2f}  {brief(each['id'])}", "\n".join(lines)
+        lines = [f"{cut(each['content'])}{about}", *list_places(each["sources"])]
+        yield f"{each['weight']:.2f}  {shorten_id(each['id'])}", "\n".join(lines)
 
 
 #: What checks are called where people read it, of which the name alone says too little.
@@ -211,7 +222,7 @@ _NEEDS = {
 _NO = "no"
 
 
-def check_line(check: Answer) -> str:
+def format_check(check: Answer) -> str:
     """Return one check as a line: `0.57 of 0.70, 0.13 to go`."""
     required, line = check["required"], f"{'ok' if check['met'] else '--'}  {_measure(check)}"
     if check.get("waived"):
@@ -233,10 +244,10 @@ def _measure(check: Answer) -> str:
 
 def format_checks(found: Answer) -> list[tuple[str, str]]:
     """Return the checks of a promotion: what each is called, and its line."""
-    return [(need(each["need"]), check_line(each)) for each in found["checks"]]
+    return [(name_need(each["need"]), format_check(each)) for each in found["checks"]]
 
 
-def need(name: str) -> str:
+def name_need(name: str) -> str:
     """Return what a check is called."""
     return _NEEDS.get(name, name.replace("_", " "))
 
@@ -253,7 +264,7 @@ def format_gap(check: Answer) -> str:
     if is_trouble(check):
         return str(check["actual"])
     mark = "" if check["gap"] and check["required"] else ":"
-    return f"{need(check['need'])}{mark} {_measure(check)}"
+    return f"{name_need(check['need'])}{mark} {_measure(check)}"
 
 
 def _number(value: object) -> str:
@@ -307,7 +318,7 @@ def show_links(found: Answer, given: Answer) -> None:
         first, other = sorted((each["source_id"], each["target_id"]), key=order.__getitem__)
         told[first].append(_sentence(each, first, texts[other]))
         if asked:
-            told[first].append(joined(each["reason"], _DECIDERS.get(each["decided_by"])))
+            told[first].append(join_facts(each["reason"], _DECIDERS.get(each["decided_by"])))
     hidden = found["total"] - len(texts)
     more = f", {hidden:,} more are linked" if hidden else ""
     entries = []
@@ -315,10 +326,13 @@ def show_links(found: Answer, given: Answer) -> None:
         if (lines := told[name]) and asked in {None, name}:
             status = None if each["status"] == "active" else each["status"]
             kind, domains = each["category"].replace("_", " "), ", ".join(each["domains"])
-            about = joined(kind, domains, status, brief(each["id"]))
+            about = join_facts(kind, domains, status, shorten_id(each["id"]))
             text = shorten(each["content"], 200)
             entries.append(show.ListEntry(f"{each['rank']:.2f}", text, [about, *lines]))
-    title = f"{counted(len(found['links']), 'link')} of {counted(len(texts), 'principle')}{more}"
+    title = (
+        f"{count_nouns(len(found['links']), 'link')} of "
+        f"{count_nouns(len(texts), 'principle')}{more}"
+    )
     empty = _NO_LINK if is_narrow(given) else _ALONE if asked else _NO_LINKS
     show.blocks(title, entries, empty=empty)
 
@@ -327,7 +341,10 @@ def _sentence(link: Answer, first: str, other: Answer) -> str:
     """Return a link as a sentence whose subject is one of its ends."""
     kind = str(link["type"]).replace("_", " ")
     said = kind if link["source_id"] == first else _BACK.get(link["type"], kind)
-    return f"{said} ({link['strength']:.2f}): {brief(other['id'])} {shorten(other['content'], 120)}"
+    return (
+        f"{said} ({link['strength']:.2f}): {shorten_id(other['id'])} "
+        f"{shorten(other['content'], 120)}"
+    )
 
 
 def _entry(each: Answer) -> show.ListEntry:
@@ -338,7 +355,9 @@ def _entry(each: Answer) -> show.ListEntry:
         f"lacks {numbers}" if numbers else "",
         *(f"but {format_gap(check)}" for check in missing if is_trouble(check)),
         "" if missing else "lacks nothing: the next run promotes it",
-        joined(f"seen {each['observations']}", ", ".join(each["projects"]), brief(each["id"])),
+        join_facts(
+            f"seen {each['observations']}", ", ".join(each["projects"]), shorten_id(each["id"])
+        ),
     ]
     return show.ListEntry(f"{each['confidence']:.2f}", shorten(each["content"], 160), lines)
 
@@ -352,10 +371,10 @@ def _verdict(found: Answer) -> str:
         return "it is a principle already"
     if missing == ["projects"]:
         kept = "one project has kept it long enough: it waits for another project, or for a person"
-        return f"{kept} (cortex review approve {brief(found['id'])})"
+        return f"{kept} (cortex review approve {shorten_id(found['id'])})"
     if {*missing} <= {"projects", "not_wary"}:
-        return f"a person has to look at it: cortex review show {brief(found['id'])}"
-    nearest = f"; nearest is {need(found['nearest'])}" if found["nearest"] else ""
+        return f"a person has to look at it: cortex review show {shorten_id(found['id'])}"
+    nearest = f"; nearest is {name_need(found['nearest'])}" if found["nearest"] else ""
     return f"{len(missing)} of {len(found['checks'])} are missing{nearest}"
 
 
@@ -399,20 +418,21 @@ def show_promotion(found: Answer, given: Answer) -> None:
         return
     reason, known = given["reason"], {name: n for name, n in found["reasons"].items() if n}
     if reason is None:
-        show.title(f"{counted(found['looked_at'], 'insight')} on the way to a principle")
+        show.title(f"{count_nouns(found['looked_at'], 'insight')} on the way to a principle")
         rows = [
-            (need(name), f"{n:,}  {_MEANS.get(name, '')}".rstrip()) for name, n in known.items()
+            (name_need(name), f"{n:,}  {_MEANS.get(name, '')}".rstrip())
+            for name, n in known.items()
         ]
         show.facts(*rows)
         print()
         what, empty = "nearest first", "all of them are principles: cortex principles"
     else:
-        label = need(reason)
+        label = name_need(reason)
         what = f"held up by: {label}"
         empty = f"no insight is held up by {label}; leave out --reason to see what is"
     if not found["looked_at"]:
         empty = _UNTAUGHT
-    title = f"{counted(len(found['insights']), 'insight')}, {what}"
+    title = f"{count_nouns(len(found['insights']), 'insight')}, {what}"
     show.blocks(title, map(_entry, found["insights"]), empty=empty)
 
 
@@ -422,11 +442,11 @@ def _show_what_if(found: Answer) -> None:
     print()
     show.facts(*format_checks(found))
     print()
-    out = show.console()
+    out = show.make_console()
     if found["would"] != "already_promoted":
         out.print(_verdict(found))
     if found["together"] and not found["eligible"]:
-        others = counted(len(found["together"]), "other")
+        others = count_nouns(len(found["together"]), "other")
         out.print(f"but it has earned it together with {others} of its cluster")
     show.lines(_would(found))
     if found["would"] != "would_promote" and not found["replaces"]:
@@ -435,7 +455,7 @@ def _show_what_if(found: Answer) -> None:
     facts = [
         ("says", cut(preview["content"])),
         ("because", preview["elaboration"] or ""),
-        ("is a", joined(preview["category"], ", ".join(preview["domains"]))),
+        ("is a", join_facts(preview["category"], ", ".join(preview["domains"]))),
         ("tags", ", ".join(preview["tags"])),
         ("sure", f"{preview['confidence']:.2f}"),
         *list_rank_parts(preview),
@@ -453,7 +473,7 @@ def _would(found: Answer) -> str:
         preview = found["preview"]
         text = f"it would become {preview['id']}: {preview['category']}, rank {preview['rank']:.2f}"
         return text if found["compared"] else f"{text}; it has no vector yet: ask again later"
-    name = f"{brief(other['id'])} ({cut(other['content'])})"
+    name = f"{shorten_id(other['id'])} ({cut(other['content'])})"
     if would == "already_promoted":
         return f"it is part of {name} already"
     if found["replaces"]:

@@ -18,9 +18,9 @@ from typing import Annotated
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, One, Option, command, shows
-from cortex_actors.cli.show import counted, joined, shorten
+from cortex_actors.cli.show import count_nouns, join_facts, shorten
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import SystemClock, duration, iso
+from cortex_actors.clock import SystemClock, format_iso, format_span
 from cortex_actors.errors import BadInput, CortexError, NotFound
 
 #: Seconds between two looks: often enough to be smooth, and nothing for the daemon.
@@ -158,7 +158,7 @@ def _file_lines(found: Answer) -> Iterator[str]:
     if not files:
         yield f"{name}: no instruction file is there, such as CLAUDE.md or AGENTS.md"
         return
-    known = f"{counted(found['insights'], 'insight')} in {counted(len(files), 'file')}"
+    known = f"{count_nouns(found['insights'], 'insight')} in {count_nouns(len(files), 'file')}"
     yield f"{name}: {known}; see: cortex insights --project {name}"
     for each in files:
         if each["error"]:
@@ -171,7 +171,7 @@ def _file_lines(found: Answer) -> Iterator[str]:
 
 def _left_out(path: str, lines: int) -> str:
     """Return what was not read of a file because another tool keeps it up to date."""
-    return f"{path}: {counted(lines, 'line')} not learned, programs write them"
+    return f"{path}: {count_nouns(lines, 'line')} not learned, programs write them"
 
 
 @shows("projects files", "atlas-api")
@@ -194,7 +194,7 @@ def scan(
 ) -> None:
     """Read instruction files again, of one project or of all."""
     client = Client(home)
-    found = client.call("scan", path=folder(path) if path else None)
+    found = client.call("scan", path=resolve_folder(path) if path else None)
     if not as_json:
         print(f"reading {path or 'all projects'} again, seq {found['seq']}")
     took = _watched(client, wait=wait, as_json=as_json)
@@ -202,14 +202,14 @@ def scan(
         known = client.call("insights", limit=1)["total"]
         found = {**found, "insights": known, "took_s": round(took, 3)}
         if not as_json:
-            print(f"read in {took:.1f} s; {counted(known, 'insight')} known: cortex insights")
+            print(f"read in {took:.1f} s; {count_nouns(known, 'insight')} known: cortex insights")
     if as_json:
         show.json(found)
 
 
 def _watched(client: Client, *, wait: bool | None, as_json: bool) -> float | None:
     """Return how many seconds it took until all was read; None without waiting for it."""
-    if wait or (wait is None and not as_json and show.console().is_terminal):
+    if wait or (wait is None and not as_json and show.make_console().is_terminal):
         return watch(client, is_shown=not as_json)
     return None
 
@@ -240,12 +240,17 @@ def show_projects(found: Answer) -> None:
         show.lines(_left_out(file["path"], file["lines"]))
 
 
-def folder(path: Path) -> str:
+def resolve_folder(path: Path) -> str:
     """Return what the daemon is asked for where a folder that is there is no name."""
     return str(path.absolute() if path.is_dir() or "/" in str(path) else path)
 
 
-@shows("projects remove", "atlas-api", "~/code/atlas-api", path=Argument(kind="path", read=folder))
+@shows(
+    "projects remove",
+    "atlas-api",
+    "~/code/atlas-api",
+    path=Argument(kind="path", read=resolve_folder),
+)
 def show_removed(found: Answer) -> None:
     """Print which project is followed no longer."""
     print(f"no longer following {found['name']} ({found['id']})")
@@ -306,14 +311,14 @@ def show_runs(found: Answer, given: Answer) -> None:
     rows = [*map(_row, found["runs"])]
     columns = ("at", "kind", "of", "state", "ms", "what came of it")
     empty = "no run failed" if given["failed"] else "nothing was done yet"
-    show.table(counted(len(rows), "run"), columns, rows, empty=empty)
+    show.table(count_nouns(len(rows), "run"), columns, rows, empty=empty)
 
 
 def _row(run: Answer) -> tuple[object, ...]:
     """Return a run's line in a table."""
     # A time says since when.
     counts = [
-        f"since {iso(number)}" if name == "since" else f"{number} {name.replace('_', ' ')}"
+        f"since {format_iso(number)}" if name == "since" else f"{number} {name.replace('_', ' ')}"
         for name, number in run["counts"].items()
         if number
     ]
@@ -321,7 +326,7 @@ def _row(run: Answer) -> tuple[object, ...]:
     state = f"{state}, dry run" if run.get("dry_run") else state
     took = round((run["finished_at"] - run["started_at"]) / 1_000, 1)
     said = shorten(run["error"], 200) if run["error"] else ", ".join(counts) or "nothing new"
-    return (iso(run["finished_at"]), run["kind"], of, state, took, said)
+    return (format_iso(run["finished_at"]), run["kind"], of, state, took, said)
 
 
 @shows(
@@ -339,7 +344,7 @@ def show_schedule(found: Answer) -> None:
     """Print what is done by the clock, or what one job came to."""
     if "jobs" in found:
         jobs = found["jobs"]
-        show.blocks(counted(len(jobs), "job"), map(_entry, jobs), empty="there are no jobs")
+        show.blocks(count_nouns(len(jobs), "job"), map(_entry, jobs), empty="there are no jobs")
         return
     said = found["said"] or "there was nothing to do"
     show.lines(f"{found['job']}: {said}, in {found['took_s']:.2f} s")
@@ -347,13 +352,15 @@ def show_schedule(found: Answer) -> None:
 
 def _entry(job: Answer) -> show.ListEntry:
     """Return a job's entry in the list: what came of it last, and when."""
-    late = f" (+{duration(job['jitter_s'])})" if job["jitter_s"] else ""
-    done = f"{job['state'] or 'done'} {iso(job['finished_at'])}" if job["finished_at"] else None
+    late = f" (+{format_span(job['jitter_s'])})" if job["jitter_s"] else ""
+    done = (
+        f"{job['state'] or 'done'} {format_iso(job['finished_at'])}" if job["finished_at"] else None
+    )
     facts = [
-        f"every {duration(job['every_s'])}{late}",
+        f"every {format_span(job['every_s'])}{late}",
         "running" if job["running_s"] is not None else None,
         done,
-        f"next in {duration(job['due_in_s'])}" if job["due_in_s"] is not None else None,
+        f"next in {format_span(job['due_in_s'])}" if job["due_in_s"] is not None else None,
     ]
     silent = "there was nothing to do" if done else "not due yet"
-    return show.ListEntry(job["name"], job["said"] or silent, [joined(*facts)])
+    return show.ListEntry(job["name"], job["said"] or silent, [join_facts(*facts)])

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command
-from cortex_actors.cli.show import counted, joined
+from cortex_actors.cli.show import count_nouns, join_facts
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.project import OWN
-from cortex_actors.errors import CortexError, Refused, UsageError, visible
+from cortex_actors.errors import CortexError, Refused, UsageError, make_visible
 from cortex_actors.render import section
 
 if TYPE_CHECKING:
@@ -88,7 +88,9 @@ _NOT_DONE = frozenset({"edited", "refused"})
     path=Argument(
         kind="text", metavar="[PATH]", help="A file, a project's folder or its name (this folder)."
     ),
-    agent=Option("--agent", "-a", help=f"One of {', '.join(section.names())} (who has a file)."),
+    agent=Option(
+        "--agent", "-a", help=f"One of {', '.join(section.list_names())} (who has a file)."
+    ),
     dry_run=Option("--dry-run", "-n"),
     stdout=Preset(help="Print the section, and write nothing."),
     yes=Preset("--yes", "-y", help="Approve what the diff would bring, without being asked."),
@@ -166,7 +168,7 @@ def _steps(home: Path | None, since: int) -> Iterator[str]:
             for run in client.call("runs", kind="resolver", limit=1)["runs"]:
                 if run["started_at"] >= since and run["project_id"] in order:
                     which = f"{order.index(run['project_id']) + 1} of {len(order)}"
-                    step = f"resolving project {which} ({visible(run['project'])[:SHORT]})"
+                    step = f"resolving project {which} ({make_visible(run['project'])[:SHORT]})"
         yield step
 
 
@@ -182,7 +184,7 @@ def _accepted(found: Answer, *, yes: bool) -> list[str]:
         show_files(found, dry_run=True)
         import click  # noqa: PLC0415 - only to ask
 
-        if not click.confirm(f"Approve {counted(len(asked), 'note')} and write?"):
+        if not click.confirm(f"Approve {count_nouns(len(asked), 'note')} and write?"):
             raise Refused(f"nothing was written; decide one by one with: {REVIEW}")
     return asked
 
@@ -258,12 +260,12 @@ def _line(each: Answer) -> str:
     if each["state"] in _NOT_DONE:
         return str(each["reason"])
     facts = [
-        counted(counts.get("principles_resolved", 0), "note"),
+        count_nouns(counts.get("principles_resolved", 0), "note"),
         f"{each['tokens']} tokens" if each["tokens"] else None,
         *(f"{counts[name]} {words}" for name, words in _COUNTED.items() if counts.get(name)),
         _left_out(each),
     ]
-    return f"{_said(each)} {place}: {joined(*facts)}"
+    return f"{_said(each)} {place}: {join_facts(*facts)}"
 
 
 def _said(each: Answer) -> str:

@@ -12,9 +12,17 @@ from pathlib import Path
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
-from cortex_actors.cli.pipeline.principles import format_checks, need
+from cortex_actors.cli.pipeline.principles import format_checks, name_need
 from cortex_actors.cli.pipeline.projects import resolve_word
-from cortex_actors.cli.show import brief, counted, joined, said_in, shorten, standing, when
+from cortex_actors.cli.show import (
+    count_nouns,
+    describe_place,
+    format_moment,
+    join_facts,
+    list_places,
+    shorten,
+    shorten_id,
+)
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import UsageError
@@ -88,17 +96,17 @@ def show_decision(found: Answer) -> None:
     elif found["id"].startswith(_PRINCIPLE):
         print(
             "it is written into no other project's file, and taken out of those that have it; "
-            f"change your mind with: cortex review approve {brief(found['id'])}"
+            f"change your mind with: cortex review approve {shorten_id(found['id'])}"
         )
     elif found["decision"] == "rejected":
         print("it becomes no principle; change your mind with: cortex review approve")
     elif found["decision"] is None:
-        again = f"to make it a principle as well: cortex review approve {brief(found['id'])}"
+        again = f"to make it a principle as well: cortex review approve {shorten_id(found['id'])}"
         print(f"it is used from now on; {again}")
     elif found["principles"]:
         print(f"it is part of {', '.join(found['principles'])}")
     elif held := [
-        f"{need(check['need'])} ({check['actual']})"
+        f"{name_need(check['need'])} ({check['actual']})"
         for check in found["promotion"]["checks"]
         if not check["met"] and check["need"] != "not_promoted"
     ]:
@@ -111,8 +119,8 @@ def _entry(found: Answer) -> show.ListEntry:
     """Return a text's entry in a list."""
     asked = found.get("asks")
     mark = _ASKS[asked] if asked else f"{found['confidence']:.2f}"
-    facts = joined(
-        brief(found["id"]),
+    facts = join_facts(
+        shorten_id(found["id"]),
         found["category"],
         f"sure {found['confidence']:.2f}",
         f"seen {found['observations']}",
@@ -120,7 +128,7 @@ def _entry(found: Answer) -> show.ListEntry:
         *map(show.TRUSTS.get, found.get("trust", ())),
     )
     said = [found.get("because") or "", found.get("note") or ""]
-    lines = [*said, facts, *standing(found["sources"]), *_others(found)]
+    lines = [*said, facts, *list_places(found["sources"]), *_others(found)]
     return show.ListEntry(mark, shorten(found["content"], _SHOWN), lines)
 
 
@@ -128,7 +136,7 @@ def _others(found: Answer) -> list[str]:
     """Return what other projects say, and where."""
     lines = []
     for each in found.get("others", ()):
-        lines += [shorten(each["content"], _SHOWN), *standing(each["sources"])]
+        lines += [shorten(each["content"], _SHOWN), *list_places(each["sources"])]
     return lines
 
 
@@ -140,7 +148,9 @@ def show_review(found: Answer) -> None:
     asked, decided = found["asks"], ""
     if found["decision"] is not None:
         how = _WAYS.get(found.get("way", ""))
-        decided = joined(f"{found['decision']} {when(found['decided_at'])}", found.get("by"), how)
+        decided = join_facts(
+            f"{found['decision']} {format_moment(found['decided_at'])}", found.get("by"), how
+        )
     show.facts(
         ("id", found["id"]),
         ("status", found["status"]),
@@ -149,7 +159,7 @@ def show_review(found: Answer) -> None:
         ("decided", decided),
         ("note", found.get("note") or ""),
         ("part of", ", ".join(found["principles"])),
-        ("says it", "\n".join(said_in(each) for each in found["places"])),
+        ("says it", "\n".join(describe_place(each) for each in found["places"])),
         ("nearly the same", "\n".join(_others(found))),
     )
     print()
@@ -160,7 +170,7 @@ def show_review(found: Answer) -> None:
     if asked == "promotion" and not found.get("files"):
         print("\nif you approve it, no file of the projects that are followed changes now")
     if asked:
-        print(f"\ndecide with: cortex review approve {brief(found['id'])}, or reject")
+        print(f"\ndecide with: cortex review approve {shorten_id(found['id'])}, or reject")
 
 
 #: What ids begin with.
@@ -229,10 +239,10 @@ def _show_revoked(client: Client, found: Answer) -> None:
         return
     did = ["withdrawn"]
     if found["kind"] != "principle":
-        did = [counted(found["places"], "place"), counted(found["gone"], "text")]
-        did.append(counted(len(found["principles"]), "principle"))
-    did.append(f"{counted(len(found['files']), 'file')} to update")
-    show.lines(f"{verb} {found['kind']} {found['name']}: {joined(*did)}")
+        did = [count_nouns(found["places"], "place"), count_nouns(found["gone"], "text")]
+        did.append(count_nouns(len(found["principles"]), "principle"))
+    did.append(f"{count_nouns(len(found['files']), 'file')} to update")
+    show.lines(f"{verb} {found['kind']} {found['name']}: {join_facts(*did)}")
     _some("no file says any more", [each["content"] for each in found["texts"]], found["gone"])
     _some("no principle any more", [each["content"] for each in found["principles"]])
     freed = [f"{each['id']} {each['content']}" for each in found["freed"]]
@@ -251,7 +261,7 @@ def _some(title: str, texts: Sequence[str], total: int | None = None) -> None:
     if not texts:
         return
     print(f"\n{title}:")
-    width = max(show.console().width - 2, show.NARROWEST)
+    width = max(show.make_console().width - 2, show.NARROWEST)
     show.lines(*(f"  {shorten(each, width)}" for each in texts[:_MOST]))
     more = (len(texts) if total is None else total) - len(texts[:_MOST])
     if more > 0:
@@ -287,15 +297,15 @@ def _list_revoked(found: Answer) -> None:
     """Print what is taken back, and what of it files still have."""
     blocks = []
     for each in found["revoked"]:
-        about = [joined(_key(each), when(each["at"])), each["note"] or ""]
+        about = [join_facts(_key(each), format_moment(each["at"])), each["note"] or ""]
         text = shorten(each["content"] or each["name"], 160)
         blocks.append(show.ListEntry(each["kind"], text, about))
-    title = f"{counted(len(blocks), 'source')} taken back, newest first"
+    title = f"{count_nouns(len(blocks), 'source')} taken back, newest first"
     show.blocks(title, blocks, empty="nothing is taken back")
     if found["left_over"]:
         print("\nstill standing in files:")
         rows = found["left_over"]
-        show.facts(*((shorten(e["bullet"], 80), joined(e["path"], e["reason"])) for e in rows))
+        show.facts(*((shorten(e["bullet"], 80), join_facts(e["path"], e["reason"])) for e in rows))
 
 
 def _key(each: Answer) -> str | None:

@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, command
-from cortex_actors.cli.show import counted, joined
+from cortex_actors.cli.show import count_nouns, join_facts
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.client.cortex import Cortex
-from cortex_actors.clock import SECOND, SystemClock, duration, iso
+from cortex_actors.clock import SECOND, SystemClock, format_iso, format_span
 from cortex_actors.errors import BadInput, DaemonDown
 from cortex_actors.home import Home
 
@@ -43,8 +43,8 @@ def show_copy(found: Answer) -> None:
         # What we may not read is not thereby damaged.
         fault = "damaged" if os.access(each["path"], os.R_OK) else "cannot be read"
         checked = f"{fault}: {each['problem']}" if each["problem"] else "good"
-        age, size = duration((now - each["at"]) / SECOND), f"{each['size'] / MB:.1f} MB"
-        rows.append((each["name"], iso(each["at"]), age, size, checked))
+        age, size = format_span((now - each["at"]) / SECOND), f"{each['size'] / MB:.1f} MB"
+        rows.append((each["name"], format_iso(each["at"]), age, size, checked))
     columns = ("backup", "made", "age", "size", "checked")
     empty = "there is no backup yet; make one with: cortex daemon backup"
     folder = Path(copies[0]["path"]).parent if copies else ""
@@ -83,7 +83,7 @@ def restore(
     """Put a backup in the place of the ledger, which is kept aside; the daemon must be down."""
     from cortex_actors.storage.ledger import offline  # noqa: PLC0415 - SQLAlchemy
 
-    where = Home.of(home)
+    where = Home.find(home)
     with offline.hold_alone(where):
         choice = offline.choose(where, wanted)
         if not as_json:
@@ -115,10 +115,10 @@ def _copies(home: Home) -> Answer:
 
     now = SystemClock().now()
     rows = []
-    for each in backups.listed(home.backups):
+    for each in backups.list_backups(home.backups):
         age = round(max(0.0, (now - each.at) / SECOND))
         about = {"at": each.at, "size": each.size, "age_s": age}
-        problem = backups.problem(each.path)
+        problem = backups.find_problem(each.path)
         rows.append({"name": each.path.name, "path": str(each.path), **about, "problem": problem})
     return {"backups": rows}
 
@@ -170,7 +170,7 @@ def export(
         done = Cortex(home).export_to(output, **chosen)
         if as_json:
             return show.json({"path": done.path, "records": dict(done.records)})
-        show.lines(f"exported {counted(sum(done.records.values()), 'record')} to {done.path}")
+        show.lines(f"exported {count_nouns(sum(done.records.values()), 'record')} to {done.path}")
         return show.lines(_kinds(done.records))
     # Not written to a person's terminal or pipe before all of it could be had.
     with tempfile.TemporaryDirectory(prefix="cortex-export-") as folder:
@@ -181,7 +181,7 @@ def export(
 
 def _kinds(counts: Mapping[str, int]) -> str:
     """Return how many there are of each kind."""
-    return joined(*(f"{kind} {count:,}" for kind, count in sorted(counts.items())))
+    return join_facts(*(f"{kind} {count:,}" for kind, count in sorted(counts.items())))
 
 
 #: Ids that are named of which something else is known.
@@ -191,10 +191,10 @@ _NAMED = 5
 def show_imported(done: Answer) -> None:
     """Print what came of it."""
     verb, new = "would add" if done["dry_run"] else "added", sum(done["added"].values())
-    show.lines(f"{verb} {new:,} of {counted(done['records'], 'record')} of {done['path']}")
+    show.lines(f"{verb} {new:,} of {count_nouns(done['records'], 'record')} of {done['path']}")
     there = f"there already {done['existing']:,}" if done["existing"] else None
-    secrets = f"{counted(done['redacted'], 'secret')} left out" if done["redacted"] else None
-    show.lines(joined(_kinds(done["added"]), there, secrets) or None)
+    secrets = f"{count_nouns(done['redacted'], 'secret')} left out" if done["redacted"] else None
+    show.lines(join_facts(_kinds(done["added"]), there, secrets) or None)
     for name, number in done.get("unplaced", {}).items():
         show.lines(f"of no project now, because {name} is not known here: {number:,}")
     if done["differing"]:

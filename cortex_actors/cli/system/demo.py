@@ -23,12 +23,12 @@ from cortex_actors.cli.memory.recall import show_hits, show_saved
 from cortex_actors.cli.pipeline.projects import watch
 from cortex_actors.cli.pipeline.resolve import show_files
 from cortex_actors.cli.pipeline.review import show_reviews
-from cortex_actors.cli.show import brief, shorten
+from cortex_actors.cli.show import shorten, shorten_id
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import CortexError, DaemonDown, NotFound, visible
+from cortex_actors.errors import CortexError, DaemonDown, NotFound, make_visible
 from cortex_actors.home import Home
-from cortex_actors.process.logfile import Filter, line, record_of
-from cortex_actors.process.logs import tail
+from cortex_actors.process.logfile import Filter, format_line, make_record
+from cortex_actors.process.logs import read_tail
 
 #: Offers and principles that are asked for, and principles that are shown.
 ASKED, SHOWN = 500, 5
@@ -113,7 +113,7 @@ def show_agreed(found: Answer) -> None:
     show_reviews(found["waiting"], {"status": "waiting", "project": None})
     print()
     for each in found["offers"]:
-        show.lines(f"$ cortex review approve {brief(each['id'])}")
+        show.lines(f"$ cortex review approve {shorten_id(each['id'])}")
     if not (project := found["project"]):
         print("\nno project lacks anything that others agree on")
         return
@@ -154,7 +154,7 @@ def demo(
     projects = _projects(source)
 
     def say(text: str) -> None:
-        print(visible(text), file=sys.stderr if as_json else sys.stdout, flush=True)
+        print(make_visible(text), file=sys.stderr if as_json else sys.stdout, flush=True)
 
     try:
         with _stage(projects, say) as (home, folders), _daemon(home, say):
@@ -175,7 +175,7 @@ def _stage(projects: list[Path], say: Say) -> Iterator[tuple[Home, list[Path]]]:
     What the daemon warned of is printed before that when the demonstration fails.
     """
     root = Path(tempfile.mkdtemp(prefix="cortex-demo-")).resolve()
-    home = Home.of(root / "home")
+    home = Home.find(root / "home")
     # They must clean up like Ctrl-C; one that nohup ignores ends nothing.
     heard = [n for n in ENDINGS if signal.getsignal(n) is not signal.SIG_IGN]
     before = {number: signal.signal(number, signal.default_int_handler) for number in heard}
@@ -193,8 +193,10 @@ def _stage(projects: list[Path], say: Say) -> Iterator[tuple[Home, list[Path]]]:
         home.settings.write_text(text, encoding="utf-8")
         yield home, copies
     except Exception:
-        for record in tail(home.logs / "cortex.ndjson", Filter(level="warning"), last=WARNINGS):
-            print(line(record), file=sys.stderr, flush=True)
+        for record in read_tail(
+            home.logs / "cortex.ndjson", Filter(level="warning"), last=WARNINGS
+        ):
+            print(format_line(record), file=sys.stderr, flush=True)
         raise
     finally:
         shutil.rmtree(root, ignore_errors=True)
@@ -246,7 +248,7 @@ def _learn(client: Client, folders: list[Path], *, is_shown: bool, say: Say) -> 
 def _show(found: Answer) -> None:
     """Print what was seen."""
     print("\nThe tree:\n")
-    print("\n".join(visible(text) for text in found["tree"].splitlines()))
+    print("\n".join(make_visible(text) for text in found["tree"].splitlines()))
     print()
     rows = []
     for project in found["projects"]:
@@ -280,7 +282,7 @@ def _follow(home: Home, say: Say) -> None:
     try:
         say("following the log; Ctrl-C ends it all")
         for found in Client(home).stream("logs", last=0, follow=True):
-            print(line(record_of(found)), flush=True)
+            print(format_line(make_record(found)), flush=True)
     except (KeyboardInterrupt, DaemonDown):
         say("")
 

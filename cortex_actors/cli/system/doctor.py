@@ -20,12 +20,19 @@ from urllib.parse import quote
 from cortex_actors import __version__
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, JsonOption, Option, Preset, command, read_file
-from cortex_actors.cli.show import counted, shorten
+from cortex_actors.cli.show import count_nouns, shorten
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import WELL, WRONG
-from cortex_actors.domain.project import Fragment, file_hash
-from cortex_actors.errors import AnswerLost, BadInput, DaemonDown, NotFound, UsageError, visible
+from cortex_actors.domain.project import Fragment, hash_file
+from cortex_actors.errors import (
+    AnswerLost,
+    BadInput,
+    DaemonDown,
+    NotFound,
+    UsageError,
+    make_visible,
+)
 from cortex_actors.process import lock
 from cortex_actors.text import sections as markdown
 from cortex_actors.text.markdown import MAX_BYTES, require_utf8
@@ -108,7 +115,9 @@ def doctor(client: Client, *, repair: bool, thorough: bool, round_trip: bool) ->
 
         from cortex_actors.doctor import doctor as house_call  # noqa: PLC0415
 
-        return asyncio.run(house_call.visit(home, SystemClock(), repair=repair, thorough=thorough))
+        return asyncio.run(
+            house_call.examine_offline(home, SystemClock(), repair=repair, thorough=thorough)
+        )
 
 
 def _sentence(found: dict[str, Any]) -> str:
@@ -116,7 +125,7 @@ def _sentence(found: dict[str, Any]) -> str:
     checks = found["checks"]
     if not found["wrong"]:
         notes = sum(each["severity"] == "note" for each in checks)
-        return f"all is well; {counted(notes, 'note')}" if notes else "all is well"
+        return f"all is well; {count_nouns(notes, 'note')}" if notes else "all is well"
     some = [each for each in checks if each["severity"] in {"warning", "error"}]
     repairable = sum(each["repairable"] for each in some)
     what = "1 thing is wrong" if found["wrong"] == 1 else f"{found['wrong']} things are wrong"
@@ -170,7 +179,7 @@ def lint(
     unread = {Path(each.root, path): why for each in found for path, why in each.unread.items()}
     if unread:
         path, why = next(iter(unread.items()))
-        more = f", and {counted(len(unread) - 1, 'more file')}" if len(unread) > 1 else ""
+        more = f", and {count_nouns(len(unread) - 1, 'more file')}" if len(unread) > 1 else ""
         raise BadInput(f"cannot check {path}: {why}{more}")
     return int(any(each.findings for each in found))
 
@@ -181,8 +190,8 @@ def _show(found: Sequence[Linted]) -> None:
         for finding in each.findings:
             _show_finding(each.root, finding)
     counts = Counter(str(finding.rule) for each in found for finding in each.findings)
-    kinds = [counted(counts[rule], rule.replace("-", " ")) for rule in RULES if counts[rule]]
-    files = counted(sum(len(each.files) for each in found), "instruction file")
+    kinds = [count_nouns(counts[rule], rule.replace("-", " ")) for rule in RULES if counts[rule]]
+    files = count_nouns(sum(len(each.files) for each in found), "instruction file")
     print(f"{', '.join(kinds) or 'nothing found'} in {files}")
     if not any(each.files for each in found):
         text = "looked for CLAUDE.md, AGENTS.md and the like outside of what git ignores"
@@ -193,22 +202,22 @@ def _show_finding(root: str, finding: Flaw) -> None:
     """Print where something is wrong, the other place if there is one, and why."""
     from rich.text import Text  # noqa: PLC0415 - only where something is found
 
-    out, (_, _, colour) = show.console(), RULES[finding.rule]
+    out, (_, _, colour) = show.make_console(), RULES[finding.rule]
     head = Text(_place(root, finding.spot), style="bold")
     head.append(f": {finding.rule}: ", style=colour)
     # Not wrapped by us: a line of output stays one that can be searched for.
-    out.print(head + Text(visible(shorten(finding.spot.text)), style="none"), soft_wrap=True)
+    out.print(head + Text(make_visible(shorten(finding.spot.text)), style="none"), soft_wrap=True)
     other = finding.other
     about = [f"{_place(root, other)}: {shorten(other.text)}"] if other is not None else []
     for line in (*about, finding.why):
-        out.print(Text(f"    {visible(line)}", style="dim"), soft_wrap=True)
+        out.print(Text(f"    {make_visible(line)}", style="dim"), soft_wrap=True)
 
 
 def _place(root: str, spot: Spot) -> str:
     """Return a path and a line as an editor opens them from here."""
     whole = os.path.join(root, spot.path)  # noqa: PTH118 - Path has no relative path upwards
     near = os.path.relpath(whole)
-    return visible(f"{whole if near.startswith('..') else near}:{spot.line}")
+    return make_visible(f"{whole if near.startswith('..') else near}:{spot.line}")
 
 
 def _run(found: Linted) -> dict[str, Any]:
@@ -292,7 +301,7 @@ def parse(file: Annotated[Path, Argument(help="The instruction file.")]) -> dict
         "path": path,
         "dialect": dialect.agent if dialect is not None else None,
         "bytes": len(data),
-        "file_hash": file_hash(data),
+        "file_hash": hash_file(data),
         "sections": [
             _section(part, said.get(part.byte_start)) for part in split_sections(data, path=path)
         ],

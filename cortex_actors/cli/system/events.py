@@ -23,11 +23,17 @@ from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, co
 from cortex_actors.cli.lifecycle import suggest_topics
 from cortex_actors.cli.show import shorten
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import SECOND, SystemClock, iso
+from cortex_actors.clock import SECOND, SystemClock, format_iso
 from cortex_actors.errors import DaemonDown, DeadlineExceeded, UnknownTopic, UsageError
 from cortex_actors.home import Home
-from cortex_actors.process.logfile import Filter, LogEntry, last_number, line, record_of
-from cortex_actors.process.logs import RING, tail
+from cortex_actors.process.logfile import (
+    Filter,
+    LogEntry,
+    find_last_number,
+    format_line,
+    make_record,
+)
+from cortex_actors.process.logs import RING, read_tail
 from cortex_actors.topics import TOPICS, find
 
 #: What of a filter the daemon is asked for.
@@ -40,8 +46,8 @@ def follow_log(home: Home, wanted: Filter, *, last: int | None) -> Iterator[LogE
     `last` None begins with all since when they are wanted. Raises `DaemonDown` when no daemon
     answers and when one is killed, and `DeadlineExceeded`; both name the record to go on after.
     """
-    seen = last_number(home.logs / "cortex.ndjson")
-    Client(home).pid()
+    seen = find_last_number(home.logs / "cortex.ndjson")
+    Client(home).find_pid()
     try:
         for record in _stream(home, wanted, last=last, follow=True):
             # One that says how many are missing has no number.
@@ -58,7 +64,7 @@ def follow_log(home: Home, wanted: Filter, *, last: int | None) -> Iterator[LogE
 def _stream(home: Home, wanted: Filter, *, last: int | None, follow: bool) -> Iterator[LogEntry]:
     """Return records as the daemon gives them."""
     asked = {name: getattr(wanted, name) for name in ASKED}
-    return map(record_of, Client(home).stream("logs", last=last, follow=follow, **asked))
+    return map(make_record, Client(home).stream("logs", last=last, follow=follow, **asked))
 
 
 #: Records that are shown, unless asked otherwise.
@@ -104,10 +110,10 @@ def logs(
     seq, at = parse_moment(since, now=SystemClock().now())
     wanted = Filter(level.lower(), actor, topic, seq, at)
     count = last if last is not None or since else LAST
-    place = Home.of(home)
+    place = Home.find(home)
     read = follow_log(place, wanted, last=count) if follow else _records(place, wanted, count=count)
     for record in read:
-        print(record.encoded if as_json else line(record), flush=follow)
+        print(record.encoded if as_json else format_line(record), flush=follow)
 
 
 def parse_moment(text: str | None, *, now: int) -> tuple[int, int]:
@@ -142,7 +148,7 @@ def _records(home: Home, wanted: Filter, *, count: int | None) -> list[LogEntry]
     if found and (count is None or len(found) >= most):
         return found
     first = found[0].seq if found else sys.maxsize
-    older = [record for record in tail(path, wanted, last=most) if record.seq < first]
+    older = [record for record in read_tail(path, wanted, last=most) if record.seq < first]
     return [*older, *found][-most:] if most else []
 
 
@@ -166,7 +172,7 @@ def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer,
         for each in found["events"]:
             state = "\n".join(map(_standing, each["consumers"])) or "handled"
             source = shorten(each["source"], 40)
-            rows.append((each["seq"], iso(each["at"]), each["topic"], source, state))
+            rows.append((each["seq"], format_iso(each["at"]), each["topic"], source, state))
         title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
         show.table(title, ("seq", "at", "topic", "from", "state"), rows, empty=_nothing(given))
 
@@ -225,7 +231,7 @@ def events(
 def _show(found: Answer) -> None:
     """Print one event whole."""
     rows = [(key, str(found[key])) for key in ("seq", "id", "topic", "source")]
-    rows.append(("at", iso(found["at"])))
+    rows.append(("at", format_iso(found["at"])))
     if found["idempotency_key"] is not None:
         rows.append(("key", found["idempotency_key"]))
     rows += [("state", _stage(each)) for each in found["consumers"]] or [("state", "handled")]
@@ -258,10 +264,10 @@ def _stage(each: dict[str, Any]) -> str:
     """Return how far one consumer came with an event."""
     tried = f"{each['attempts']} attempt{'s' * (each['attempts'] != 1)}"
     if each["state"] == "dead":
-        return f"dead for {each['consumer']} after {tried} at {iso(each['at'])}"
+        return f"dead for {each['consumer']} after {tried} at {format_iso(each['at'])}"
     if not each["attempts"]:
         return f"waiting for {each['consumer']}"
-    return f"waiting for {each['consumer']}, {tried}, next not before {iso(each['at'])}"
+    return f"waiting for {each['consumer']}, {tried}, next not before {format_iso(each['at'])}"
 
 
 #: Columns of the names at the left.
@@ -273,7 +279,7 @@ def show_inside(found: Answer) -> None:
     """Print what an actor works on, or how a supervisor is."""
     rows = [*(_supervisor(found) if found["kind"] == "supervisor" else _actor(found))]
     if last := found["last_crash"]:
-        rows.append(("last crash", f"{iso(last['at'])} {last['reason']}"))
+        rows.append(("last crash", f"{format_iso(last['at'])} {last['reason']}"))
     show.lines(*(f"{title:<{_WIDTH}}{text}".rstrip() for title, text in rows))
 
 
@@ -288,7 +294,7 @@ def _actor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
     kind = f"{found['class']}, " if "class" in found else ""
     yield "actor", f"{found['name']}: {kind}{found['state']}, below {found['supervisor']}"
     if "started_at" in found:
-        yield "lives", f"since {iso(found['started_at'])}, {found['lived_s']:.1f} s"
+        yield "lives", f"since {format_iso(found['started_at'])}, {found['lived_s']:.1f} s"
     yield "restarts", found["restarts"]
     if stats := found.get("mailbox"):
         full = f"of {stats['limit'] or 'any number'} ({stats['overflow']})"
@@ -310,7 +316,7 @@ def _supervisor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
         text = f"{child['name']}: {child['kind']}, {child['state']}{restarts}"
         yield "" if number else "children", text
     for number, each in enumerate(reversed(found["recent_restarts"])):
-        yield "" if number else "restarted", f"{iso(each['at'])} {each['child']}"
+        yield "" if number else "restarted", f"{format_iso(each['at'])} {each['child']}"
 
 
 def _hands(title: str, hands: list[dict[str, Any]], nothing: str) -> Iterator[tuple[str, object]]:

@@ -16,7 +16,7 @@ from typing import Any
 
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
-from cortex_actors.cli.show import counted, joined, shorten
+from cortex_actors.cli.show import count_nouns, join_facts, shorten
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.errors import BadInput, UsageError
 
@@ -57,10 +57,10 @@ _LONGEST_TOKEN = 16_384
 def show_listed(found: Answer) -> None:
     """Print the stores that a recall asks, what is known here first."""
     rows, active = found["stores"], len(found["active"])
-    title = f"{active} of {counted(len(rows), 'store')} {'is' if active == 1 else 'are'} asked"
+    title = f"{active} of {count_nouns(len(rows), 'store')} {'is' if active == 1 else 'are'} asked"
     show.blocks(title, [_entry(each) for each in rows], empty="no store is known")
     for name, turned in found.get("turned", {}).items():
-        show.lines(f"{name} is {shown(turned['live'])} until the daemon restarts")
+        show.lines(f"{name} is {format_value(turned['live'])} until the daemon restarts")
     for name, tuned in found.get("tuned", {}).items():
         live = {each: value["live"] for each, value in tuned.items()}
         show.lines(f"{name} has {format_values(live)} until the daemon restarts")
@@ -73,7 +73,7 @@ def parse_knobs(words: Iterable[str]) -> dict[str, Any]:
     return {key: _plain_word(value) for key, value in pairs.items()}
 
 
-def fields(words: Iterable[str]) -> dict[str, Any]:
+def parse_options(words: Iterable[str]) -> dict[str, Any]:
     """Return what `KEY=TEXT` and `KEY:=JSON` words say; raises `BadInput` for what is no JSON."""
     pairs = _split(words, "the option {!r}: write KEY=TEXT or KEY:=JSON")
     return {
@@ -138,7 +138,9 @@ def show_added(found: Answer) -> None:
     weight=Option(default=None),
     floor=Option(default=None),
     token_stdin=Preset(help="Read its token from standard input; a terminal asks, unseen."),
-    options=Option("--option", help="For its type alone; KEY:=JSON for no text.", read=fields),
+    options=Option(
+        "--option", help="For its type alone; KEY:=JSON for no text.", read=parse_options
+    ),
     disabled=Preset(help="Do not ask it yet."),
 )
 def add(
@@ -156,7 +158,7 @@ def add(
     Nothing is sent to it yet. Its token is kept in the keyring of the operating system where there
     is one, and never shown again.
     """
-    token = given(name, stdin=token_stdin, env=token_env, keyring=token_keyring)
+    token = read_token(name, stdin=token_stdin, env=token_env, keyring=token_keyring)
     said = {key: value for key, value in described.items() if value is not None}
     return client.call("add_store", name=name, enabled=not disabled, **said, **token)
 
@@ -194,7 +196,7 @@ def show_tuned(found: Answer) -> None:
 def show_types(found: Answer) -> None:
     """Print the types of stores."""
     blocks = [show.ListEntry(e["type"], e["about"], [e["example"]]) for e in found["types"]]
-    show.blocks(counted(len(blocks), "type"), blocks, empty="there is no type")
+    show.blocks(count_nouns(len(blocks), "type"), blocks, empty="there is no type")
 
 
 @command("stores types", "", show=show_types)
@@ -237,7 +239,7 @@ def show_pinged(found: Answer) -> None:
     for each in found["stores"]:
         if each["ok"]:
             known = {key: _plain(value) for key, value in (each["says"] or {}).items()}
-            says = joined(*[f"{key} {text}" for key, text in known.items() if text])
+            says = join_facts(*[f"{key} {text}" for key, text in known.items() if text])
             text = f"{each['name']} answered in {each['ms']:,.0f} ms"
             blocks.append(show.ListEntry("*", text, [says]))
         else:
@@ -252,8 +254,10 @@ def show_knobs(found: Answer) -> None:
         return
     rows = []
     for each in found["knobs"]:
-        later = shown(each["settings"]) if each["twiddled"] else ""
-        rows.append((each["name"], shown(each["live"]), later, shown(each["default"])))
+        later = format_value(each["settings"]) if each["twiddled"] else ""
+        rows.append(
+            (each["name"], format_value(each["live"]), later, format_value(each["default"]))
+        )
     columns = ("knob", "now", "after a restart", "by default")
     show.table("The fan over the stores", columns, rows, empty="nothing can be turned")
 
@@ -280,7 +284,7 @@ def format_lasting(found: Answer) -> str:
     return _UNTIL if found.get("lasts") == _RESTART else ""
 
 
-def shown(value: object) -> str:
+def format_value(value: object) -> str:
     """Return a value of a knob as people write it."""
     if isinstance(value, float):
         return f"{value:g}"
@@ -289,10 +293,12 @@ def shown(value: object) -> str:
 
 def format_values(knobs: Mapping[str, Any]) -> str:
     """Return names with their values, in one line."""
-    return ", ".join(f"{name} {shown(value)}" for name, value in knobs.items())
+    return ", ".join(f"{name} {format_value(value)}" for name, value in knobs.items())
 
 
-def given(name: str, *, stdin: bool, env: str | None, keyring: str | None) -> Mapping[str, Any]:
+def read_token(
+    name: str, *, stdin: bool, env: str | None, keyring: str | None
+) -> Mapping[str, Any]:
     """Return what the daemon gets of a store's token; nothing for a store without one.
 
     Raises `UsageError` for two places, and `BadInput` for a token that is not there.
@@ -314,7 +320,7 @@ def _entry(store: Answer) -> show.ListEntry:
     """Return a store's entry in a list."""
     is_active = store["status"] == "active"
     known = store.get("options") or {}
-    facts = joined(
+    facts = join_facts(
         "what is known here" if store["type"] == _LOCAL else store["type"],
         store["url"],
         None if store["weight"] == 1 else f"weight {store['weight']:g}",
@@ -323,7 +329,7 @@ def _entry(store: Answer) -> show.ListEntry:
         "added by command" if store["managed"] else None,
         "" if is_active else store["status"],
     )
-    options = joined(*[f"{key}: {shown(value)}" for key, value in known.items()])
+    options = join_facts(*[f"{key}: {format_value(value)}" for key, value in known.items()])
     return show.ListEntry(_ON if is_active else _OFF, store["name"], [facts, options])
 
 
@@ -331,7 +337,7 @@ def _answering(store: Answer) -> show.ListEntry:
     """Return how one store has been answering."""
     times = f"usually {store['latency_ms']:,.1f} ms, at most {store['max_latency_ms']:,.1f} ms"
     facts = f"{store['total']:,} asked, {store['success_rate']:.0%} answered"
-    about = [joined(facts, times if store["succeeded"] else None)]
+    about = [join_facts(facts, times if store["succeeded"] else None)]
     if error := store["last_error"]:
         about.append(f"last failure: {shorten(error, _LONGEST)}")
     if not store["total"]:

@@ -18,11 +18,11 @@ from cortex_actors.errors import StoreUnusable
 from cortex_actors.federation.answers import (
     OutgoingQuestion,
     explain_mismatch,
-    fields,
-    foreign,
     make_nearest,
+    read_text,
     record,
-    text,
+    refuse_shape,
+    require_object,
 )
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import SHOWN, StoreOptions, Table, Words
@@ -87,7 +87,7 @@ class Chroma(HttpAdapter):
     def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Check the options; nothing is sent."""
         super().__init__(spec, line)
-        self._options = options = ChromaOptions.of(spec)
+        self._options = options = ChromaOptions.from_fields(spec)
         self._called = options.collection
         owner = f"tenants/{_part(options.tenant)}/databases/{_part(options.database)}"
         self._path = f"/api/v2/{owner}/collections/"
@@ -116,7 +116,7 @@ class Chroma(HttpAdapter):
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return the server's version and what it says of the collection."""
-        version = text(await self.line.get("/api/v2/version", seconds=seconds))
+        version = read_text(await self.line.get("/api/v2/version", seconds=seconds))
         found = await self._look_up(seconds)
         return {
             "service": "Chroma",
@@ -139,18 +139,20 @@ class Chroma(HttpAdapter):
                     "and database"
                 ) from error
             raise
-        found = _collection(fields(document, shape=_SHAPE))
+        found = _collection(require_object(document, shape=_SHAPE))
         if not found.id:
-            raise foreign(_SHAPE)
+            raise refuse_shape(_SHAPE)
         return found
 
     def _read(self, document: object, collection: Collection, limit: int) -> Answer:
         """Return the hits of an answer."""
-        rows = _rows(fields(document, shape=_SHAPE))
+        rows = _rows(require_object(document, shape=_SHAPE))
         for row in rows:
             row["metadata"] = record(row["metadata"])
             # Its document, or what takes its place in the metadata.
-            row["text"] = text(row["text"]) or text(row["metadata"].get(self._options.text_key))
+            row["text"] = read_text(row["text"]) or read_text(
+                row["metadata"].get(self._options.text_key)
+            )
         if rows and not any(row["text"] for row in rows):
             raise StoreUnusable(
                 f"the collection {self._called[:SHOWN]!r} has vectors without texts; set "
@@ -175,7 +177,7 @@ def _column(found: Mapping[str, Any], name: str, size: int | None) -> list[Any]:
         return [None] * size
     only = lists[0] if isinstance(lists, list) and len(lists) == 1 else None
     if not isinstance(only, list) or (size is not None and len(only) != size):
-        raise foreign(_SHAPE)
+        raise refuse_shape(_SHAPE)
     return only
 
 
@@ -185,9 +187,9 @@ def _collection(document: Mapping[str, Any]) -> Collection:
     index = record(settings.get("hnsw")) or record(settings.get("spann"))
     dimension = document.get("dimension")
     return Collection(
-        text(document.get("id")),
+        read_text(document.get("id")),
         dimension if isinstance(dimension, int) and not isinstance(dimension, bool) else None,
-        text(index.get("space")) or "l2",
+        read_text(index.get("space")) or "l2",
         _model(record(settings.get("embedding_function")), record(document.get("metadata"))),
     )
 
@@ -195,11 +197,11 @@ def _collection(document: Mapping[str, Any]) -> Collection:
 def _model(function: Mapping[str, Any], metadata: Mapping[str, Any]) -> str:
     """Return the model of a collection; its names are compared and never loaded."""
     settings = record(function.get("config"))
-    if text(function.get("name")) in _DEFAULTS:
+    if read_text(function.get("name")) in _DEFAULTS:
         return "all-MiniLM-L6-v2"
-    named = (text(settings.get("model_name")), text(settings.get("model")))
+    named = (read_text(settings.get("model_name")), read_text(settings.get("model")))
     # Where clients of Chroma note the model of a collection that has no embedding function.
-    noted = (text(metadata.get(key)) for key in ("embedding_model", "model"))
+    noted = (read_text(metadata.get(key)) for key in ("embedding_model", "model"))
     return next((each[:200] for each in (*named, *noted) if each), "")
 
 

@@ -33,7 +33,15 @@ from pydantic import Field
 from cortex_actors.endpoint.client import LeftAlone
 from cortex_actors.errors import StoreDown, StoreTimeout, StoreUnusable
 from cortex_actors.federation.adapters.troubles import SessionEnded
-from cortex_actors.federation.answers import answer, foreign, id_of, make_hit, number, record, text
+from cortex_actors.federation.answers import (
+    answer,
+    make_hit,
+    read_id,
+    read_number,
+    read_text,
+    record,
+    refuse_shape,
+)
 from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words
 from cortex_actors.rules.addresses import SCHEMES, STDIO
 from cortex_actors.runtime.tasks import Background
@@ -113,25 +121,25 @@ class Fields(StoreOptions):
     relevance: Words = ""
     metadata: Listing = ()
 
-    def hit(self, row: Mapping[str, Any], *, store: str) -> RankedHit | None:
+    def read_hit(self, row: Mapping[str, Any], *, store: str) -> RankedHit | None:
         """Return a row as a hit; None for one without a text."""
-        words = _first(row, self.text, _TEXTS, text) or ""
-        distance = _first(row, self.distance, _DISTANCES, number)
-        sure = number(row.get(self.relevance)) if self.relevance else None
+        words = _first(row, self.text, _TEXTS, read_text) or ""
+        distance = _first(row, self.distance, _DISTANCES, read_number)
+        sure = read_number(row.get(self.relevance)) if self.relevance else None
         if sure is None and distance is None:
             sure = UNMEASURED
         return make_hit(
             store,
-            _first(row, self.id, _IDS, id_of)
+            _first(row, self.id, _IDS, read_id)
             or f"sha256:{sha256(words.encode()).hexdigest()[:_DIGITS]}",
             text=words,
             distance=distance,
-            score=_first(row, self.score, _SCORES, number),
+            score=_first(row, self.score, _SCORES, read_number),
             sure=sure,
             metadata=self._beside(row),
         )
 
-    def rows(self, document: object, texts: Sequence[str]) -> list[Any]:
+    def read_rows(self, document: object, texts: Sequence[str]) -> list[Any]:
         """Return the rows of an answer: of its document, or else of its texts.
 
         Raises `StoreDown` where nothing of it is a list of hits.
@@ -141,20 +149,20 @@ class Fields(StoreOptions):
         if self.hits:
             for name in self.hits.split("."):
                 if not isinstance(document, dict) or name not in document:
-                    raise foreign(SHAPE)
+                    raise refuse_shape(SHAPE)
                 document = document[name]
             document = [] if document is None else document
         elif isinstance(document, dict):
             document = _guessed(document)
         if not isinstance(document, list):
-            raise foreign(SHAPE)
+            raise refuse_shape(SHAPE)
         return [{"text": each} if isinstance(each, str) else each for each in document]
 
     def _beside(self, row: Mapping[str, Any]) -> dict[str, Any]:
         """Return what is kept beside the text."""
         if self.metadata:
             return {name: row[name] for name in self.metadata if name in row}
-        topic = text(row.get("topic"))
+        topic = read_text(row.get("topic"))
         return {**({"topic": topic} if topic else {}), **record(row.get("metadata"))}
 
 
@@ -188,7 +196,7 @@ def _guessed(document: Mapping[str, Any]) -> object:
             )
         if isinstance(found, list):
             return found
-    return [document] if _first(document, "", _TEXTS, text) else None
+    return [document] if _first(document, "", _TEXTS, read_text) else None
 
 
 def _first(
@@ -237,7 +245,7 @@ class Mcp:
 
         Who may add a store to a running daemon may not choose what program the daemon runs.
         """
-        self._fields = options = McpOptions.of(spec)
+        self._fields = options = McpOptions.from_fields(spec)
         self._name = spec.name
         self._line = line
         self._path = options.path
@@ -269,15 +277,15 @@ class Mcp:
         arguments = _filled(self._arguments, asked)
         outcome = await self._run(lambda one: one.call(self._tool, arguments), asked.seconds)
         if sum(map(len, outcome.texts)) > AT_ONCE:
-            rows = await asyncio.to_thread(self._fields.rows, outcome.document, outcome.texts)
+            rows = await asyncio.to_thread(self._fields.read_rows, outcome.document, outcome.texts)
         else:
-            rows = self._fields.rows(outcome.document, outcome.texts)
-        read = partial(self._fields.hit, store=self._name)
+            rows = self._fields.read_rows(outcome.document, outcome.texts)
+        read = partial(self._fields.read_hit, store=self._name)
         return answer(rows, read, limit=asked.limit, shape=SHAPE)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return who the server says it is, and its tools."""
-        return await self._run(lambda session: session.described(), seconds)
+        return await self._run(lambda session: session.describe(), seconds)
 
     async def close(self) -> None:
         """End the session, and the program that was started for it."""
@@ -344,7 +352,7 @@ class Mcp:
                     self._line, self._path, command=self._command, env=self._env
                 )
         session = self._session
-        await session.ready()
+        await session.wait_ready()
         return session
 
     def _leave(self, session: McpSession | None) -> None:

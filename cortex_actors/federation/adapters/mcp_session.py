@@ -95,7 +95,7 @@ class McpSession:
         """Whether nothing more comes of it."""
         return self._life.done() or self._closing.is_set()
 
-    async def ready(self) -> None:
+    async def wait_ready(self) -> None:
         """Return once it is open; raises `StoreDown` when it will not be."""
         if not self._opened.is_set():
             opened = asyncio.create_task(self._opened.wait(), name="opening of an MCP session")
@@ -129,7 +129,7 @@ class McpSession:
             )
         return ToolOutcome(result.structured_content, texts)
 
-    async def described(self) -> dict[str, Any]:
+    async def describe(self) -> dict[str, Any]:
         """Return who the server says it is, and its tools."""
         info = self._client.server_info if self._client else None
         return {

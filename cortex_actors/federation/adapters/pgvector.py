@@ -35,12 +35,17 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import AfterValidator, Field
 
 from cortex_actors.endpoint.client import LeftAlone
-from cortex_actors.endpoint.replies import in_time
+from cortex_actors.endpoint.replies import limit_time
 from cortex_actors.errors import StoreDown, StoreUnusable
 from cortex_actors.federation.adapters.troubles import Layout, Odd, SessionEnded
-from cortex_actors.federation.answers import OutgoingQuestion, explain_mismatch, make_nearest, text
+from cortex_actors.federation.answers import (
+    OutgoingQuestion,
+    explain_mismatch,
+    make_nearest,
+    read_text,
+)
 from cortex_actors.federation.schema import Listing, StoreOptions, Table, Words
-from cortex_actors.rules.addresses import Reach, reach
+from cortex_actors.rules.addresses import Reach, measure_reach
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -223,7 +228,7 @@ class Pgvector:
         running daemon may not name a socket or a file of this machine: who may add it may not
         choose what the daemon opens.
         """
-        self._options = options = PgvectorOptions.of(spec)
+        self._options = options = PgvectorOptions.from_fields(spec)
         if spec.managed and (options.socket or options.sslrootcert):
             raise StoreUnusable(
                 "options.socket and options.sslrootcert name a path of this machine, which only "
@@ -274,9 +279,9 @@ class Pgvector:
         vector = "[" + ",".join(f"{each:.9g}" for each in asked.vector.tolist()) + "]"
         await session.widen(asked.limit)
         query, values = self._options.query(layout, vector, asked.limit)
-        rows = await session.rows(query, values, most=asked.limit)
+        rows = await session.fetch_rows(query, values, most=asked.limit)
         found = [
-            {"id": id_, "text": text(words), "distance": far, "metadata": _metadata(more)}
+            {"id": id_, "text": read_text(words), "distance": far, "metadata": _metadata(more)}
             for id_, words, far, more in rows
         ]
         is_cosine = self._options.distance == "cosine"
@@ -284,15 +289,15 @@ class Pgvector:
 
     async def _ping(self, session: DatabaseSession) -> dict[str, Any]:
         layout = await self._layout(session)
-        (versions,) = await session.rows(
+        (versions,) = await session.fetch_rows(
             "SELECT current_setting('server_version'), "
             "(SELECT extversion FROM pg_extension WHERE extname = 'vector')",
             {},
         )
         return {
             "service": "PostgreSQL",
-            "version": text(versions[0])[:40],
-            "pgvector": text(versions[1])[:40],
+            "version": read_text(versions[0])[:40],
+            "pgvector": read_text(versions[1])[:40],
             "table": self._options.table.replace('"', ""),
             "dimension": layout.dimension,
             "model": self._model or None,
@@ -301,7 +306,7 @@ class Pgvector:
     async def _layout(self, session: DatabaseSession) -> Layout:
         """Return the columns of the table, looked up once for each connection."""
         if session.layout is None:
-            rows = await session.rows(_COLUMNS, {"table": self._options.table})
+            rows = await session.fetch_rows(_COLUMNS, {"table": self._options.table})
             session.layout = read_layout(rows, self._options)
         return session.layout
 
@@ -311,7 +316,7 @@ class Pgvector:
         A connection that was kept may have been closed by the other side since: then the work is
         done once more, on a new one.
         """
-        async with in_time(seconds):
+        async with limit_time(seconds):
             await asyncio.to_thread(_driver)
             while True:
                 was_kept = bool(self._free)
@@ -347,18 +352,18 @@ class Pgvector:
     async def _connected(self, seconds: float) -> DatabaseSession:
         """Connect to the first address that takes us."""
         connect: Callable[[Mapping[str, Any]], Awaitable[DatabaseSession]] = (
-            _driver().DatabaseSession.connected
+            _driver().DatabaseSession.connect
         )
 
         async def send(ip: str, _share: int) -> DatabaseSession:
             return await connect(self._params(ip))
 
-        return await self._line.first(send, unreached=(SessionEnded,))
+        return await self._line.try_addresses(send, unreached=(SessionEnded,))
 
     def _params(self, ip: str) -> Mapping[str, Any]:
         """Return the parameters for libpq; everything that it would look up elsewhere is here."""
         where, sock = self._line.address, self._options.socket
-        is_near = reach(ip) is Reach.LOOPBACK
+        is_near = measure_reach(ip) is Reach.LOOPBACK
         mode = self._options.sslmode or ("prefer" if is_near else _CHECKED)
         if not is_near and (sock or (self._line.token and mode not in _ENCRYPTED)):
             raise StoreUnusable(

@@ -62,7 +62,7 @@ class DatabaseSession:
         self.layout: Layout | None = None
 
     @classmethod
-    async def connected(cls, params: Mapping[str, Any]) -> DatabaseSession:
+    async def connect(cls, params: Mapping[str, Any]) -> DatabaseSession:
         """Connect and log in; raises `StoreDown`."""
         try:
             # No prepared statements: poolers give every transaction another connection.
@@ -76,19 +76,21 @@ class DatabaseSession:
     async def begin(self, seconds: float) -> None:
         """Begin a transaction that may only read, and ends at the server when its time is up."""
         await self._run(b"BEGIN READ ONLY")
-        await self.rows(
+        await self.fetch_rows(
             "SELECT set_config('statement_timeout', %(time)s, true)",
             {"time": str(max(1, int(seconds * _MS)))},
         )
 
     async def widen(self, limit: int) -> None:
         """Let an index look at as many candidates as rows are wanted."""
-        await self.rows(
+        await self.fetch_rows(
             "SELECT set_config('hnsw.ef_search', %(wide)s, true)",
             {"wide": str(min(max(limit, _WIDE), _WIDEST))},
         )
 
-    async def rows(self, query: str, values: Mapping[str, Any], most: int = 10_000) -> list[Any]:
+    async def fetch_rows(
+        self, query: str, values: Mapping[str, Any], most: int = 10_000
+    ) -> list[Any]:
         """Return the rows that a query finds; `StoreDown` for more of them than there may be."""
         found: list[Sequence[Any]] = []
         size = 0

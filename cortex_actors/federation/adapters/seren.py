@@ -24,7 +24,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cortex_actors.errors import StoreUnusable
-from cortex_actors.federation.answers import fields, hits_in, id_of, make_hit, number, record, text
+from cortex_actors.federation.answers import (
+    make_hit,
+    read_hits,
+    read_id,
+    read_number,
+    read_text,
+    record,
+    require_object,
+)
 from cortex_actors.federation.remote import HttpAdapter
 from cortex_actors.federation.schema import Below, Flag, StoreOptions, Words
 from cortex_actors.federation.store import Answer, ByTopic, StoreSpec
@@ -69,8 +77,8 @@ class _Seren(HttpAdapter):
         return min(max(1, limit), self.most)
 
     async def asked_who(self, seconds: float) -> tuple[str, Mapping[str, Any]]:
-        """Return as `introduced`; raises `StoreUnusable` when another of the family answers."""
-        service, said = await self.introduced(seconds, shape=self.shape)
+        """Return as `introduce`; raises `StoreUnusable` when another of the family answers."""
+        service, said = await self.introduce(seconds, shape=self.shape)
         if service in _TYPES and service not in self.shape:
             raise StoreUnusable(f"it is a {service}; give it the type {_TYPES[service]}")
         return service, said
@@ -82,13 +90,13 @@ class _Tagged(_Seren):
     path: str
     always: Mapping[str, Any]
 
-    async def by_topic(self, asked: ByTopic) -> Answer:
+    async def find_by_topic(self, asked: ByTopic) -> Answer:
         """Return what is tagged with any of some topics, but for some ids."""
         wanted = min(self.wanted(asked.limit), MOST)
         body = {"topics": list(asked.topics), "n_results": wanted, **self.always}
         body["exclude_ids"] = list(asked.exclude_ids)
         document = await self.line.post(self.path, body, seconds=asked.seconds)
-        return hits_in(document, self._tagged, limit=wanted, shape=self.shape)
+        return read_hits(document, self._tagged, limit=wanted, shape=self.shape)
 
     def _tagged(self, row: Mapping[str, Any]) -> RankedHit | None:
         """Return a row of an answer by topic as a hit: it is there by its tags, not by meaning."""
@@ -111,7 +119,7 @@ class _Tagged(_Seren):
         return make_hit(
             self.name,
             row.get("id"),
-            text=text(row.get("content")),
+            text=read_text(row.get("content")),
             distance=distance,
             score=score,
             sure=sure,
@@ -121,7 +129,7 @@ class _Tagged(_Seren):
 
 def _texts(given: object) -> list[str]:
     """Return the first texts of a list; none of what is none."""
-    return [text(each) for each in given[:_MANY]] if isinstance(given, list) else []
+    return [read_text(each) for each in given[:_MANY]] if isinstance(given, list) else []
 
 
 class SerenMemoryOptions(StoreOptions):
@@ -152,7 +160,7 @@ class SerenMemory(_Tagged):
     def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
         super().__init__(spec, line)
-        options = SerenMemoryOptions.of(spec)
+        options = SerenMemoryOptions.from_fields(spec)
         self._search, self.path = options.search_path, options.topic_search_path
         self._around = options.with_surroundings
         satellites = {"include_satellites"} if options.include_satellites else set()
@@ -164,7 +172,7 @@ class SerenMemory(_Tagged):
         body = {"query": asked.text, "n_results": wanted, **self.always}
         body["with_surroundings"] = self._around
         document = await self.line.post(self._search, body, seconds=asked.seconds)
-        return hits_in(document, self._found, limit=wanted, shape=self.shape)
+        return read_hits(document, self._found, limit=wanted, shape=self.shape)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what the server says of itself, once it has let us in.
@@ -173,9 +181,11 @@ class SerenMemory(_Tagged):
         the server nothing. Raises `StoreUnusable` when another program of its family answers.
         """
         service, said = await self.asked_who(seconds)
-        await self.by_topic(ByTopic((), limit=1, seconds=seconds))
-        tiers = {name: n for name, n in record(said.get("tiers")).items() if number(n) is not None}
-        return {"service": service, "version": text(said.get("version")), "tiers": tiers}
+        await self.find_by_topic(ByTopic((), limit=1, seconds=seconds))
+        tiers = {
+            name: n for name, n in record(said.get("tiers")).items() if read_number(n) is not None
+        }
+        return {"service": service, "version": read_text(said.get("version")), "tiers": tiers}
 
     def _found(self, row: Mapping[str, Any]) -> RankedHit | None:
         """Return a row of an answer as a hit."""
@@ -209,10 +219,10 @@ def _beside(around: Mapping[str, Any]) -> list[dict[str, Any]]:
 def _entry(value: object, edge: str) -> dict[str, Any] | None:
     """Return one entry around a hit; None for what is none."""
     row = record(value)
-    known, words = id_of(row.get("id")), text(row.get("content"))
+    known, words = read_id(row.get("id")), read_text(row.get("content"))
     if not known or not words:
         return None
-    created = number(row.get("created_at"))
+    created = read_number(row.get("created_at"))
     return {"id": known, "text": words, "edge": edge, "metadata": {"created_at": created}}
 
 
@@ -248,7 +258,7 @@ class SerenLoci(_Seren):
     def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
         super().__init__(spec, line)
-        options = SerenLociOptions.of(spec)
+        options = SerenLociOptions.from_fields(spec)
         self._search = options.search_path
         left_out = {"search_path"} if options.project else {"search_path", "project"}
         self._always = options.model_dump(exclude=left_out)
@@ -258,7 +268,7 @@ class SerenLoci(_Seren):
         wanted = self.wanted(asked.limit)
         body = {"query": asked.text, "n_results": wanted, **self._always}
         document = await self.line.post(self._search, body, seconds=asked.seconds)
-        return hits_in(document, self._found, limit=wanted, shape=self.shape)
+        return read_hits(document, self._found, limit=wanted, shape=self.shape)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what the server says of itself, once it has let us in.
@@ -268,13 +278,13 @@ class SerenLoci(_Seren):
         """
         service, said = await self.asked_who(seconds)
         body = {"query": "ping", "n_results": 0, **self._always}
-        fields(await self.line.post(self._search, body, seconds=seconds), shape=self.shape)
+        require_object(await self.line.post(self._search, body, seconds=seconds), shape=self.shape)
         counts = record(said.get("counts"))
         return {
             "service": service,
-            "version": text(said.get("version")),
-            "finder": text(said.get("finder")),
-            "counts": {name: n for name, n in counts.items() if number(n) is not None},
+            "version": read_text(said.get("version")),
+            "finder": read_text(said.get("finder")),
+            "counts": {name: n for name, n in counts.items() if read_number(n) is not None},
         }
 
     def _found(self, row: Mapping[str, Any]) -> RankedHit | None:
@@ -283,7 +293,7 @@ class SerenLoci(_Seren):
         told |= {name: row[name] for name in _RARELY if row.get(name)}
         if row.get("live") is False:
             told["live"] = False
-        score = number(row.get("score"))
+        score = read_number(row.get("score"))
         return make_hit(
             self.name,
             row.get("id"),
@@ -297,7 +307,7 @@ class SerenLoci(_Seren):
 
 def _sentence(row: Mapping[str, Any]) -> str:
     """Return a fact as a sentence: "key = value because why", or what there is of it."""
-    key, value, why = (text(row.get(name)) for name in ("key", "value", "why"))
+    key, value, why = (read_text(row.get(name)) for name in ("key", "value", "why"))
     fact = f"{key} = {value}" if key and value else key or value
     return f"{fact} because {why}" if fact and why else fact
 
@@ -338,7 +348,7 @@ class CortexAdapter(_Tagged):
     def __init__(self, spec: StoreSpec, line: StoreConnection) -> None:
         """Remember how to ask; raises `StoreUnusable` for an option it cannot obey."""
         super().__init__(spec, line)
-        options = CortexOptions.of(spec)
+        options = CortexOptions.from_fields(spec)
         self._recall, self.path = options.recall_path, options.topic_path
 
     async def search(self, asked: OutgoingQuestion) -> Answer:
@@ -347,9 +357,9 @@ class CortexAdapter(_Tagged):
         body = {"query": asked.text, "limit": wanted}
         document = await self.line.post(self._recall, body, seconds=asked.seconds)
         # What it did not look for; its own words are not repeated to agents.
-        skipped = fields(document, shape=self.shape).get("skipped")
+        skipped = require_object(document, shape=self.shape).get("skipped")
         notes = (_PARTLY,) if isinstance(skipped, list) and skipped else ()
-        return hits_in(document, self._found, limit=wanted, shape=self.shape, notes=notes)
+        return read_hits(document, self._found, limit=wanted, shape=self.shape, notes=notes)
 
     async def ping(self, seconds: float) -> dict[str, Any]:
         """Return what the daemon says of itself, once it has let us in.
@@ -357,22 +367,22 @@ class CortexAdapter(_Tagged):
         Its first page is open to everybody; an empty question needs the token and finds nothing.
         Raises `StoreUnusable` when something else answers.
         """
-        service, said = await self.introduced(seconds, shape=self.shape)
+        service, said = await self.introduce(seconds, shape=self.shape)
         if service != SERVICE:
             raise StoreUnusable("no Cortex answers there; see that its type and port are right")
         empty = {"query": "", "limit": 1}
-        fields(await self.line.post(self._recall, empty, seconds=seconds), shape=self.shape)
-        return {"service": service, "version": text(said.get("version"))}
+        require_object(await self.line.post(self._recall, empty, seconds=seconds), shape=self.shape)
+        return {"service": service, "version": read_text(said.get("version"))}
 
     def _found(self, row: Mapping[str, Any]) -> RankedHit | None:
         """Return a row of an answer as a hit."""
-        told = {name: text(row.get(name)) for name in _SHOWN}
+        told = {name: read_text(row.get(name)) for name in _SHOWN}
         told["topic"] = ", ".join(filter(None, _texts(row.get("tags"))))
-        distance = number(row.get("distance"))
+        distance = read_number(row.get("distance"))
         return make_hit(
             self.name,
             row.get("id"),
-            text=text(row.get("text")),
+            text=read_text(row.get("text")),
             distance=distance,
             score=row.get("score", row.get("overlap")),
             # What it found by its words alone was not measured, and must not pass for exact.

@@ -180,7 +180,7 @@ def fuse(
 ELSEWHERE = 0.7
 
 
-def nearer(fused: Iterable[Fused], elsewhere: Collection[str]) -> list[Fused]:
+def weaken_far(fused: Iterable[Fused], elsewhere: Collection[str]) -> list[Fused]:
     """Return a fused list in which what belongs elsewhere counts less; equals keep their order."""
     weighed = (
         each._replace(score=each.score * ELSEWHERE) if each.id in elsewhere else each
@@ -224,7 +224,7 @@ def margin(relevances: Sequence[float]) -> float | None:
     return relevances[0] - relevances[1] if len(relevances) > 1 else None
 
 
-def surest(stores: Iterable[tuple[str, Sequence[float]]], least: float) -> str | None:
+def find_surest(stores: Iterable[tuple[str, Sequence[float]]], least: float) -> str | None:
     """Return the store with the largest margin, if that is at least `least`; of equals the first.
 
     A `least` of 0 or less asks no store.
@@ -309,7 +309,7 @@ class FusedHit(NamedTuple):
         return replace(self.hit, store_rank=self.rank, score=score, fused_score=self.score)
 
 
-def mode_of(text: str) -> Mode:
+def read_mode(text: str) -> Mode:
     """Return the mode of that name; raises `BadInput`, with those there are, for any other."""
     try:
         return Mode(text)
@@ -329,7 +329,7 @@ def base_relevance(distance: float | None) -> float:
     return 0.0 if math.isnan(distance) else 1.0 / (1.0 + max(distance, 0.0))
 
 
-def across(
+def fuse_stores(
     lists: Sequence[Listed],
     *,
     k: float = K,
@@ -346,7 +346,7 @@ def across(
     Raises `BadInput` for a mode there is none of, and `ValueError` for a weight or a `k` that is
     negative or not finite.
     """
-    how = mode_of(mode)
+    how = read_mode(mode)
     if not (math.isfinite(k) and k >= 0):
         raise ValueError(f"cannot fuse stores with k={k}: give 0 or more")
     for each in lists:
@@ -363,10 +363,10 @@ def across(
     by_percentile = how is Mode.RRF_PCT
     placed.sort(key=lambda one: (-one.score, -one.percentile if by_percentile else 0.0))
     relevances = ((each.store, [hit.base_relevance for hit in hits]) for each, hits in kept)
-    return _led(placed, surest(relevances, authority_margin))
+    return _led(placed, find_surest(relevances, authority_margin))
 
 
-def alone(listed: Listed) -> list[FusedHit]:
+def rank_single(listed: Listed) -> list[FusedHit]:
     """Return the only list there is as it came: its own order, its own scores, no floor."""
     count = len(listed.hits)
     store = listed.store
@@ -437,7 +437,7 @@ class Seats:
         return max(math.floor(self.limit * self.max_share + _ROUNDING), 1)
 
 
-def seated(
+def choose_seated(
     fused: Sequence[FusedHit], seats: Seats, *, fits: Callable[[FusedHit], bool] | None = None
 ) -> list[FusedHit]:
     """Return the hits that have a seat, in the order of the fused list.
@@ -487,7 +487,7 @@ class Purse:
     each: float = math.inf
     _spent: Counter[str] = field(default_factory=Counter)
 
-    def pays(self, hit: RankedHit, store: str = "") -> bool:
+    def pay(self, hit: RankedHit, store: str = "") -> bool:
         """Pay for a hit, if there is enough; tell whether there was."""
         price, spent = self.price(hit), self._spent[store]
         if price > self.left or (store and spent and spent + price > self.each):
@@ -497,7 +497,9 @@ class Purse:
         return True
 
 
-def packed(fused: Sequence[FusedHit], budget: int, seats: Seats, *, price: Price) -> list[FusedHit]:
+def pack_hits(
+    fused: Sequence[FusedHit], budget: int, seats: Seats, *, price: Price
+) -> list[FusedHit]:
     """Return the hits that a budget pays for, in the order of the fused list.
 
     Seats are given as without a budget: some to every store, the rest to the best, `seats.limit`
@@ -508,18 +510,18 @@ def packed(fused: Sequence[FusedHit], budget: int, seats: Seats, *, price: Price
     purse = Purse(budget, price, each)
 
     def pays(one: FusedHit) -> bool:
-        return purse.pays(one.hit, one.store if one.capped else "")
+        return purse.pay(one.hit, one.store if one.capped else "")
 
-    return seated(fused, seats, fits=pays)
+    return choose_seated(fused, seats, fits=pays)
 
 
-def beside(hits: Iterable[RankedHit], left: int, *, price: Price) -> list[RankedHit]:
+def pack_beside(hits: Iterable[RankedHit], left: int, *, price: Price) -> list[RankedHit]:
     """Return, of what was found beside a result, what the rest of its budget pays for, in order."""
     purse = Purse(left, price)
-    return [hit for hit in hits if purse.pays(hit)]
+    return [hit for hit in hits if purse.pay(hit)]
 
 
-def asks(limit: int, *, multiplier: int, budget: int | None = None) -> int:
+def compute_asks(limit: int, *, multiplier: int, budget: int | None = None) -> int:
     """Return how many hits every store is asked for, before its own limit.
 
     Never fewer than are wanted, and enough short ones to fill a budget.
@@ -552,18 +554,18 @@ def distance(cosine: float | None) -> float:
     return UNMEASURED if cosine is None else round(max(1.0 - cosine, 0.0), DIGITS)
 
 
-def of_memory(far: float, tier: str, *, evidence: int = 1) -> float:
+def weigh_memory(far: float, tier: str, *, evidence: int = 1) -> float:
     """Return what a memory counts at a distance, in its tier."""
     boost = 1.0 + math.log(max(evidence, 1)) * EVIDENCE if tier == "long" else 1.0
     return base_relevance(far) * TIERS[tier] * boost
 
 
-def of_fact(far: float) -> float:
+def weigh_fact(far: float) -> float:
     """Return what a fact counts at a distance that was not asked for by its key."""
     return min(base_relevance(far), BELOW)
 
 
-def descending(scores: Sequence[float]) -> list[float]:
+def order_scores(scores: Sequence[float]) -> list[float]:
     """Return scores that agree with their order, rounded as they travel.
 
     The order is the search's own, which looks at words as well. What comes before something counts

@@ -156,9 +156,9 @@ def score(
     """Return the chance that a hit answers a question, 0 to 1.
 
     `held` is the share of the question's words that it holds, by weight, and `words` how many
-    those are (`size`). `meant` is 1 for what is of a project that the question is about, 0 for what
-    is of another, and `unaimed` where it is about none. `led` is 1 / the place of a statement in
-    the list of words, alone; 0 for what is not in it.
+    those are (`count_telling`). `meant` is 1 for what is of a project that the question is about, 0
+    for what is of another, and `weigh_unaimed` where it is about none. `led` is 1 / the place of a
+    statement in the list of words, alone; 0 for what is not in it.
     """
     near = UNKNOWN if cosine is None else cosine
     many = max(min(words, MOST_WORDS), FEWEST_WORDS)
@@ -168,7 +168,7 @@ def score(
     return 1.0 / (1.0 + math.exp(-sure - odds.meant * meant - odds.led * led))
 
 
-def unaimed(projects: int, *, odds: Odds = PLAIN) -> float:
+def weigh_unaimed(projects: int, *, odds: Odds = PLAIN) -> float:
     """Return how far each of so many projects is meant by a question that is about none, 0 to 1.
 
     Any of them may be: the odds of each are an N-th, but of many never less than `ANYONES`.
@@ -186,7 +186,7 @@ def rarity(holding: int, texts: int) -> float:
     return math.log1p((max(texts, TEXTS, holding) - holding + 0.5) / (holding + 0.5))
 
 
-def subject(question: str, projects: Iterable[tuple[str, str, str | None]]) -> Aim:
+def find_subject(question: str, projects: Iterable[tuple[str, str, str | None]]) -> Aim:
     """Return what a question is about; of each project given are its id, name and repository.
 
     Of names that lie in one another the longest counts ("react-router" is not "react"). Blanks and
@@ -226,17 +226,17 @@ def _names(name: str, origin: str | None) -> Iterable[str]:
         yield "".join(_WORD.findall(f"{owner}{repository}".lower()))
 
 
-def telling(weights: Mapping[str, float]) -> dict[str, float]:
+def weigh_telling(weights: Mapping[str, float]) -> dict[str, float]:
     """Return the words that say what is asked for, with their weights; all where none does."""
     return {word: each for word, each in weights.items() if word not in _ASKING} or dict(weights)
 
 
-def size(text: str, weights: Mapping[str, float]) -> int:
+def count_telling(text: str, weights: Mapping[str, float]) -> int:
     """Return how many words of a question tell something; 0 of a word or two alone."""
     return 0 if len(_WORD.findall(text)) <= BARE else len(weights)
 
 
-def shares(
+def weigh_shares(
     weights: Mapping[str, float],
     texts: Sequence[str],
     *,
@@ -262,7 +262,7 @@ def shares(
     return list(zip(found.tolist(), same.tolist(), strict=True))
 
 
-def falling(chances: Sequence[float]) -> list[float]:
+def flatten_rises(chances: Sequence[float]) -> list[float]:
     """Return the chances nearest to those that never rise from one place to the next.
 
     Of a list in an order of its own: places that would rise share their mean (pool adjacent

@@ -35,7 +35,7 @@ _REPAIR = "cortex doctor --repair"
 _NAMED = 3
 
 
-def version(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
+def check_version(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Look whether this program knows the ledger's tables; if not, nothing else can be checked."""
     found = connection.read_version(opened)
     if found == SCHEMA_VERSION:
@@ -128,7 +128,7 @@ class LedgerReader:
                 return query(opened)
         except faults.ERRORS as error:
             self._halt.check()
-            raise faults.of_query(error, self._path, within) from error
+            raise faults.explain_query(error, self._path, within) from error
 
     def _is_over(self, info: dict[str, Any]) -> bool:
         """Tell whether the query that runs must end."""

@@ -19,12 +19,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.clock import SECOND, iso
+from cortex_actors.clock import SECOND, format_iso
 from cortex_actors.domain.hit import Diagnosis, Repair, error, note, warning
 from cortex_actors.domain.insight import Granularity, hash_section, hash_statement
 from cortex_actors.domain.project import Chunk
-from cortex_actors.storage.embeddings import embedded_text
-from cortex_actors.storage.tables.columns import given_text, group_pairs
+from cortex_actors.storage.embeddings import make_text
+from cortex_actors.storage.tables.columns import decode_text, group_pairs
 from cortex_actors.storage.tables.dialect import execute, execute_for, make_marks
 
 if TYPE_CHECKING:
@@ -76,13 +76,13 @@ _STRAY = (
 )
 
 
-def lacking(opened: Connection) -> list[tuple[str, str]]:
+def list_lacking(opened: Connection) -> list[tuple[str, str]]:
     """Return (collection, id) of what may be found and lacks a passage, or has another text's."""
     queries = (_LACKING.format(items=items) for items in KINDS.values())
     return [row for query in queries for row in execute(opened, query)]
 
 
-def stray(opened: Connection) -> list[tuple[str, str]]:
+def list_stray(opened: Connection) -> list[tuple[str, str]]:
     """Return (collection, id) of what has passages and may not be found."""
     query = _STRAY.format(items=" UNION ALL ".join(KINDS.values()))
     return sorted(set(execute(opened, query)))
@@ -91,7 +91,7 @@ def stray(opened: Connection) -> list[tuple[str, str]]:
 def check_passages(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]:
     """Compare the passages with what may be found."""
     total = opened.exec_driver_sql("SELECT count(*) FROM passages").scalar_one()
-    without, stale = lacking(opened), stray(opened)
+    without, stale = list_lacking(opened), list_stray(opened)
     missing = "cannot be found: their passages are missing or are those of another text"
     gone = "have passages and may not be found any more"
     for items, wrong in ((without, missing), (stale, gone)):
@@ -160,7 +160,7 @@ def check_waiting(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis
         return
     since = opened.exec_driver_sql(_SINCE, (scope.model,)).scalar_one()
     late = scope.online and since is not None and scope.now - since > LONG
-    first = f", the first since {iso(since)}" if since else ""
+    first = f", the first since {format_iso(since)}" if since else ""
     text = f"{total:,} texts wait for a vector{first}"
     remedy = (
         "cortex status says how the model is" if scope.online else "a daemon embeds: cortex start"
@@ -294,7 +294,7 @@ def check_texts(opened: Connection, _scope: CheckupScope) -> Iterator[Diagnosis]
 
 def _plain(text: str | bytes, digest: bytes) -> bool:
     """Tell whether a text is the one of a hash."""
-    whole = given_text(text) or ""
+    whole = decode_text(text) or ""
     return sha256(whole.encode("utf-8", "surrogatepass")).digest() == digest
 
 
@@ -302,15 +302,15 @@ def _insight(
     content: str | bytes, heading: str | bytes | None, granularity: str, own: str, embedded: bytes
 ) -> bool:
     """Tell whether an insight's content is that of its id, and of what is embedded of it."""
-    text = given_text(content) or ""
+    text = decode_text(content) or ""
     if granularity == Granularity.STATEMENT:
         return hash_statement(text) == own and _plain(text, embedded)
-    return hash_section(text) == own and _plain(embedded_text(given_text(heading), text), embedded)
+    return hash_section(text) == own and _plain(make_text(decode_text(heading), text), embedded)
 
 
 def _principle(content: str | bytes, own: str) -> bool:
     """Tell whether a principle's content is that of its id: a section's, or a statement's."""
-    text = given_text(content) or ""
+    text = decode_text(content) or ""
     return own in (hash_section(text), hash_statement(text))
 
 
@@ -318,8 +318,8 @@ def _chunk(title: str | bytes, headings: str, text: str | bytes, digest: bytes) 
     """Tell whether a piece of a document, with its headings, has the hash that is stored."""
     try:
         under = tuple(json.loads(headings))
-        said = given_text(text) or ""
-        whole = Chunk("", "", 0, "", given_text(title) or "", said, 0, headings=under).searched
+        said = decode_text(text) or ""
+        whole = Chunk("", "", 0, "", decode_text(title) or "", said, 0, headings=under).searched
     except (ValueError, TypeError):
         return False
     return _plain(whole, digest)

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, delete, select
 
-from cortex_actors.clock import iso
+from cortex_actors.clock import format_iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.domain.memory import SearchPlace, name_index
 from cortex_actors.storage import embeddings, projects
@@ -109,9 +109,11 @@ class LedgerFiles:
 
 def load_files(opened: Connection, _model: str = "") -> LedgerFiles:
     """Return what the ledger says of files."""
-    followed = projects.followed(opened)
+    followed = projects.list_followed(opened)
     states = {
-        path: state for each in followed for path, state in projects.files(opened, each.id).items()
+        path: state
+        for each in followed
+        for path, state in projects.load_files(opened, each.id).items()
     }
     said = select(insight_sources.c.path).distinct().where(insight_sources.c.withdrawn_at.is_(None))
     waiting = select(deliveries.c.key).join(events, events.c.seq == deliveries.c.seq)
@@ -123,7 +125,7 @@ def load_files(opened: Connection, _model: str = "") -> LedgerFiles:
         spoken=frozenset(opened.execute(said).scalars()),
         waiting=frozenset(opened.execute(changed).scalars()),
         scan=opened.execute(scans).first() is not None,
-        revoked=tuple(reviews.standing(opened)),
+        revoked=tuple(reviews.list_revocations(opened)),
         left_out=projects.count_left_out(opened),
     )
 
@@ -139,13 +141,13 @@ def check_owner(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
         text = f"the ledger names pid {row.pid}, and pid {os.getpid()} has it open"
         yield error("owner", text, mend="two daemons cannot share a ledger: cortex daemon restart")
     else:
-        since = f"pid {row.pid} since {iso(row.started_at)}"
+        since = f"pid {row.pid} since {format_iso(row.started_at)}"
         yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
 
 
 def check_index(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
     """Check which generation is in use, whose vectors it holds, and which changes wait for it."""
-    state, pending = indexing.state(opened), indexing.pending(opened)
+    state, pending = indexing.load_state(opened), indexing.count_pending(opened)
     if state is None:
         remedy = "the daemon begins one: cortex start"
         say = warning if scope.online else note
@@ -244,7 +246,9 @@ MENDS: Mapping[Repair, Mend] = {
     Repair.BELIEFS: Mend("memories got their beliefs right", list_disagreeing, _mend_beliefs),
     Repair.PASSAGES: Mend(
         "items got their passages again",
-        lambda c, _: sorted({*health_of_passages.stray(c), *health_of_passages.lacking(c)}),
+        lambda c, _: sorted(
+            {*health_of_passages.list_stray(c), *health_of_passages.list_lacking(c)}
+        ),
         _remake,
     ),
     Repair.DAMAGED: Mend(

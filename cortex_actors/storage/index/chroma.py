@@ -159,9 +159,9 @@ class Server:
     system_store: bool = False
 
     @classmethod
-    def of(cls, url: str, *, system_store: bool = False) -> Self:
+    def from_address(cls, url: str, *, system_store: bool = False) -> Self:
         """Return the server of an address; raises `ConfigurationError` for one we do not use."""
-        if why := addresses.problem(url):
+        if why := addresses.explain_problem(url):
             shown = url.rpartition("@")[2]  # a password in it is not repeated
             raise ConfigurationError(
                 f"cannot keep the index at storage.index_url = {shown!r}: {why}"
@@ -177,6 +177,6 @@ class Server:
         host = f"[{self.host}]" if ":" in self.host else self.host
         return f"{'https' if self.tls else 'http'}://{host}:{self.port}"
 
-    def params(self) -> dict[str, Any]:
+    def as_params(self) -> dict[str, Any]:
         """Return the parameters for the child, as JSON."""
         return {**asdict(self), "here": addresses.is_here(self.host)}

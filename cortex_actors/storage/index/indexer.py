@@ -30,12 +30,12 @@ from sqlalchemy import Connection, delete, insert, select
 from cortex_actors.errors import CortexError, EmbedderDown, IndexDown, Unembeddable
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
-from cortex_actors.runtime.threads import within
+from cortex_actors.runtime.threads import wait_within
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.index import pending
 from cortex_actors.storage.index.vectors import Vectors
 from cortex_actors.storage.tables import dialect
-from cortex_actors.storage.tables.columns import rows_in, split_chunks
+from cortex_actors.storage.tables.columns import select_in, split_chunks
 from cortex_actors.storage.tables.schema import index_ops, passages
 
 if TYPE_CHECKING:
@@ -57,7 +57,9 @@ def list_texts(
     changes wait) when `complete` is that change: then every text had its vector already.
     """
     newest = dialect.find_newest(connection, index_ops)
-    return newest, [] if newest == complete else embeddings.unembedded(connection, model, limit)
+    return newest, [] if newest == complete else embeddings.list_unembedded(
+        connection, model, limit
+    )
 
 
 def defer_changes(connection: Connection, hashes: Collection[bytes]) -> int:
@@ -67,7 +69,7 @@ def defer_changes(connection: Connection, hashes: Collection[bytes]) -> int:
     """
     of = select(index_ops.c.seq).join(passages, passages.c.item_id == index_ops.c.item_id)
     here = of.where(index_ops.c.collection == embeddings.INDEX)
-    rows = rows_in(connection, here, passages.c.text_hash, hashes)
+    rows = select_in(connection, here, passages.c.text_hash, hashes)
     if not (seqs := sorted({seq for (seq,) in rows})):
         return 0
     query = select(index_ops.c.seq).where(index_ops.c.seq > seqs[0])
@@ -171,7 +173,7 @@ class Indexer(AsyncioActor):
             if not busy:
                 # Events come faster than anything is due: a look at each of them would cost a core.
                 until = self._clock.monotonic() + self._settings.index_ms / 1_000 / LOOKS
-                await within(self._clock, pause, self._bell.wait())
+                await wait_within(self._clock, pause, self._bell.wait())
                 if (gap := until - self._clock.monotonic()) > 0:
                     await self._clock.sleep(gap)
             self._bell.clear()
@@ -242,7 +244,7 @@ class Indexer(AsyncioActor):
     async def _index_some(self) -> bool:
         """Tell the index the next changes, if it is time."""
         model, limit = self._model, self._settings.index_batch
-        changes = await self._records.read(lambda c: pending.changes(c, model, limit))
+        changes = await self._records.read(lambda c: pending.list_changes(c, model, limit))
         if not changes:
             self._since = None
             # What waits behind texts that were refused goes past them.
@@ -252,7 +254,7 @@ class Indexer(AsyncioActor):
             return False
         for (collection, gone), group in itertools.groupby(changes, key=_kind):
             await self._tell(collection, list(group), gone=gone)
-        await self._records.write(lambda c: pending.applied(c, changes, model=model))
+        await self._records.write(lambda c: pending.note_applied(c, changes, model=model))
         self._since = None
         self._told, self._goes = self._told + len(changes), self._goes + 1
         return True

@@ -104,7 +104,7 @@ class LifeRecord:
         self._away = 0
         self._unsound = self._resting = False
 
-    def take(self, ending: LifeEnding, now: float) -> bool:
+    def note_ending(self, ending: LifeEnding, now: float) -> bool:
         """Note an ending at a monotonic time; tell whether its generation is to be given up."""
         self._resting = False
         if ending.kind is LifeEndKind.AWAY:
@@ -122,12 +122,12 @@ class LifeRecord:
         often = len(self._died) == DEATHS and now - self._died[0] <= WINDOW
         return self._give_up() if often or ending.in_its_files else False
 
-    def good(self, *, proven: bool) -> None:
+    def note_good(self, *, proven: bool) -> None:
         """Note that an index was looked at and is good; an empty one has `proven` nothing."""
         self._away = 0
         self._unsound = self._unsound and not proven
 
-    def pause(self, now: float) -> float:
+    def choose_pause(self, now: float) -> float:
         """Return the seconds until the next life may begin."""
         while self._bad and now - self._bad[0] > MEMORY:
             self._bad.popleft()
@@ -217,7 +217,7 @@ class IndexLife:
             self.kill()
         await self.ask("load", {}, deadline=LOAD_TIMEOUT)
         self.phase = Phase.OPENING
-        await self.ask("open", self._place.params(), deadline=OPEN_TIMEOUT)
+        await self.ask("open", self._place.as_params(), deadline=OPEN_TIMEOUT)
         self.phase = Phase.CHECKING
 
     async def ask(
@@ -255,11 +255,11 @@ class IndexLife:
         if not self._doom.done():
             self._doom.set_result(ending)
 
-    async def ended(self) -> LifeEnding:
+    async def wait_ended(self) -> LifeEnding:
         """Return why the life ended, once it has; the process may still be there."""
         return await asyncio.shield(self._doom)
 
-    async def gone(self) -> None:
+    async def wait_gone(self) -> None:
         """End the process, unless it is closing its files, and wait until nothing is left of it."""
         if not self._closing:
             self.kill()
@@ -278,7 +278,7 @@ class IndexLife:
                 except (ChildProcessDown, ChildHandlerError, DeadlineExceeded):
                     self._process.kill()
             await self._process.stop(CLOSE_TIMEOUT)
-        except asyncio.CancelledError:  # a kill: `gone` leaves the end of the process to us
+        except asyncio.CancelledError:  # a kill: `wait_gone` leaves the end of the process to us
             self._process.kill()
             raise
 
@@ -324,11 +324,11 @@ class GenerationPlace:
     server: Server | None
     collections: tuple[str, ...]
 
-    def params(self) -> dict[str, Any]:
+    def as_params(self) -> dict[str, Any]:
         """Return the parameters of `open`."""
         where: dict[str, Any] = {"path": str(self.folder), "server": None}
         if self.server is not None:
-            where = {"path": "", "server": self.server.params()}
+            where = {"path": "", "server": self.server.as_params()}
         return {**where, "suffix": self.suffix, "collections": list(self.collections)}
 
 
@@ -340,13 +340,13 @@ class Generations:
     _settings: StorageSettings
     collections: tuple[str, ...]
 
-    def place(self, state: pending.IndexState) -> GenerationPlace:
+    def find_place(self, state: pending.IndexState) -> GenerationPlace:
         """Return where a generation lies; raises `ConfigurationError` for a server's address."""
         folder = self._folder / state.folder
         if self._settings.index == "embedded":
             return GenerationPlace(state.generation, folder, "", None, self.collections)
         settings = self._settings
-        server = Server.of(settings.index_url, system_store=settings.trust_system_store)
+        server = Server.from_address(settings.index_url, system_store=settings.trust_system_store)
         suffix = _suffix(state.folder)
         return GenerationPlace(state.generation, folder, suffix, server, self.collections)
 
@@ -356,21 +356,23 @@ class Generations:
         if place.server is not None:
             write_private(place.folder / MARKER, json.dumps({"url": place.server.url}))
 
-    def others(self, place: GenerationPlace) -> list[Path]:
+    def list_others(self, place: GenerationPlace) -> list[Path]:
         """Return the folders of generations that are not in use."""
         return [path for path in self._folder.glob("gen-*") if path != place.folder]
 
-    def remote(self, place: GenerationPlace) -> dict[str, Path]:
+    def list_remote(self, place: GenerationPlace) -> dict[str, Path]:
         """Return the old generations on the same server: what their names end in, and a folder."""
         if place.server is None:
             return {}
         wanted = place.server.url
-        return {_suffix(path.name): path for path in self.others(place) if _url(path) == wanted}
+        return {
+            _suffix(path.name): path for path in self.list_others(place) if _url(path) == wanted
+        }
 
     def sweep(self, place: GenerationPlace) -> None:
         """Delete the folders of other generations; those on our server wait until it has them."""
-        keep = self.remote(place).values()
-        for folder in self.others(place):
+        keep = self.list_remote(place).values()
+        for folder in self.list_others(place):
             if folder in keep:
                 continue
             if url := _url(folder):
@@ -383,20 +385,20 @@ def discard(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def usable(
+def find_usable(
     connection: Connection, model: str, broken: pending.IndexState | None
 ) -> pending.IndexState | None:
     """Return the generation in use; None where it is `broken`, or there is none for the model."""
-    now = pending.state(connection)
+    now = pending.load_state(connection)
     is_bad = now is None or now.model != model or (broken and now.folder == broken.folder)
     return None if is_bad else now
 
 
-def renewed(
+def renew_state(
     connection: Connection, model: str, broken: pending.IndexState | None
 ) -> pending.IndexState:
     """Return the generation to use, a new one when need be; doing it twice begins one."""
-    return usable(connection, model, broken) or pending.rebuild(connection, model)
+    return find_usable(connection, model, broken) or pending.rebuild(connection, model)
 
 
 def _suffix(folder: str) -> str:
@@ -426,7 +428,7 @@ ROW = 1_024
 FLOOR = 64 * 2**20
 
 
-def suspicion(folder: Path, *, rows: int, vector_bytes: int) -> str:
+def find_suspicion(folder: Path, *, rows: int, vector_bytes: int) -> str:
     """Return what is wrong with a generation's files, in words; nothing when they look sound.
 
     `rows` is how many vectors of `vector_bytes` bytes it may hold. Raises `OSError` when the folder

@@ -21,7 +21,7 @@ import sqlalchemy as sa
 
 from cortex_actors.storage import embeddings
 from cortex_actors.storage.embeddings import INDEX, Matrix, remake
-from cortex_actors.storage.tables.columns import count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.columns import count_rows, make_entity, put_rows, select_in
 from cortex_actors.storage.tables.dialect import execute_for, execute_many
 from cortex_actors.storage.tables.schema import index_ops, index_state, passages, vectors
 
@@ -75,15 +75,15 @@ def note(
     execute_many(connection, _NOTE, [*rows, *((collection, each, "drop") for each in drop)])
 
 
-def state(connection: sa.Connection) -> IndexState | None:
+def load_state(connection: sa.Connection) -> IndexState | None:
     """Return the index's state; None before the first generation."""
     row = connection.execute(sa.select(index_state)).one_or_none()
-    return None if row is None else entity(IndexState, row)
+    return None if row is None else make_entity(IndexState, row)
 
 
 def rebuild(connection: sa.Connection, model: str) -> IndexState:
     """Begin a new generation: everything that lives is sent to it again."""
-    before = state(connection)
+    before = load_state(connection)
     generation = (before.generation if before else 0) + 1
     connection.execute(sa.delete(index_ops))
     everything = sa.select(INDEX, passages.c.item_id, sa.literal("put")).order_by(passages.c.id)
@@ -95,7 +95,7 @@ def rebuild(connection: sa.Connection, model: str) -> IndexState:
     return IndexState(generation, model, 0, token)
 
 
-def changes(connection: sa.Connection, model: str, limit: int) -> list[IndexChange]:
+def list_changes(connection: sa.Connection, model: str, limit: int) -> list[IndexChange]:
     """Return what to tell the index next, in order.
 
     The list ends before the first item that has no vector yet, so that `applied_seq` never passes
@@ -110,12 +110,12 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[IndexChan
         .add_columns(passages.c.text_hash, vectors.c.vector)
         .select_from(index_ops)
         .outerjoin(passages, _waits())
-        .outerjoin(vectors, embeddings.of_text(passages, model))
+        .outerjoin(vectors, embeddings.match_text(passages, model))
         .order_by(index_ops.c.seq)
         .limit(limit)
     )
     rows = connection.execute(query).all()
-    usual = embeddings.usual_length(row.vector for row in rows)
+    usual = embeddings.find_usual_length(row.vector for row in rows)
     ready = itertools.takewhile(lambda row: row.text_hash is None or row.vector is not None, rows)
     found = []
     for row in ready:
@@ -127,7 +127,7 @@ def changes(connection: sa.Connection, model: str, limit: int) -> list[IndexChan
     return found
 
 
-def applied(
+def note_applied(
     connection: sa.Connection, told: Sequence[IndexChange], *, model: str | None = None
 ) -> None:
     """Note that the index has applied those changes, the last of which is the newest.
@@ -144,14 +144,14 @@ def applied(
         remake(connection, owner, [digest])
 
 
-def pending(connection: sa.Connection) -> int:
+def count_pending(connection: sa.Connection) -> int:
     """Return how many changes wait for the index."""
     return count_rows(connection, index_ops)
 
 
 def _is_of_another(connection: sa.Connection, model: str) -> bool:
     """Say whether the generation in use holds another model's vectors."""
-    now = state(connection)
+    now = load_state(connection)
     return now is not None and now.model != model
 
 
@@ -189,10 +189,10 @@ def load_rows(
     """Return the vectors that items have in a collection, by id; damaged ones are left out."""
     query = (
         sa.select(passages.c.item_id, vectors.c.vector)
-        .join(vectors, embeddings.of_text(passages, model))
+        .join(vectors, embeddings.match_text(passages, model))
         .where(sa.literal(collection) == INDEX)
     )
-    rows = rows_in(connection, query, passages.c.item_id, ids)
+    rows = select_in(connection, query, passages.c.item_id, ids)
     found: dict[str, bytes] = {row.item_id: row.vector for row in rows}
     return embeddings.keep_sound(found)
 

@@ -37,7 +37,7 @@ from cortex_actors.storage.index.life import (
     LifeRecord,
     Phase,
     Spawn,
-    suspicion,
+    find_suspicion,
 )
 from cortex_actors.storage.index.verification import IndexVerdict, Verification
 
@@ -104,16 +104,16 @@ class Keeper:
         waited = self.clock.monotonic() - self._since
         return f"it has been {phase} for {waited:.0f} s" if waited > USUAL else ""
 
-    def opened(self) -> IndexLife:
+    def require_open(self) -> IndexLife:
         """Return the life that has an index open; raises `IndexDown` while there is none."""
         life = self.life
         if life is None or life.phase not in (Phase.CHECKING, Phase.READY):
             raise IndexDown("the vector index does not answer yet: it is being opened; ask again")
         return life
 
-    def ready(self) -> IndexLife:
+    def require_ready(self) -> IndexLife:
         """Return the life whose index was found good; raises `IndexDown` while there is none."""
-        life = self.opened()
+        life = self.require_open()
         if life.phase is not Phase.READY:
             message = "the vector index does not answer yet: it is being looked at; ask again"
             raise IndexDown(message)
@@ -140,7 +140,7 @@ class Keeper:
 
         Raises `IndexDown` while none is open, and what reading the ledger raises.
         """
-        life = self.opened()
+        life = self.require_open()
         if self._verifying is None or self._verifying.done():
             self._verifying = asyncio.create_task(self._verified(life, deep=False), name="verify")
             self._verifying.add_done_callback(_heard)
@@ -156,11 +156,11 @@ class Keeper:
         self.life = life = IndexLife(place, deadline=self.settings.index_timeout_s)
         serving = asyncio.create_task(self._serve(life, place), name="life of the index")
         try:
-            return await life.ended()
+            return await life.wait_ended()
         finally:
             serving.cancel()
             await asyncio.wait({serving})
-            await life.gone()
+            await life.wait_gone()
 
     async def _rest_from(self, ending: LifeEnding) -> None:
         """Take note of an ending, and wait until the next life may begin."""
@@ -169,10 +169,10 @@ class Keeper:
         now = self.clock.monotonic()
         if self.phase == Phase.READY:
             self._since = now
-        if self.record.take(ending, now):
+        if self.record.note_ending(ending, now):
             self._broken = self.state
         self.life = None
-        pause = self.record.pause(now)
+        pause = self.record.choose_pause(now)
         self._reason = f"{ending.reason}; next attempt in {pause:g} s"
         log.warning("the index is away: %s", self._reason)
         await self.clock.sleep(pause)
@@ -184,12 +184,12 @@ class Keeper:
         `OSError` when there can be no folder.
         """
         wanted: dict[str, Any] = {"model": self.model, "broken": self._broken}
-        renew = partial(generations.renewed, **wanted)
-        state = await self.records.read(partial(generations.usable, **wanted))
+        renew = partial(generations.renew_state, **wanted)
+        state = await self.records.read(partial(generations.find_usable, **wanted))
         if state is None:
             state = await self.records.write(renew)
         self._broken, self.state, self.verdict = None, state, None
-        place = self.places.place(state)
+        place = self.places.find_place(state)
         await asyncio.to_thread(self.places.prepare, place)
         await asyncio.to_thread(self.places.sweep, place)
         return place
@@ -209,7 +209,7 @@ class Keeper:
                 await self.clock.sleep(every if verdict.proven else min(FILLING, every))
                 verdict = await self.verify()
         except IndexDown:
-            await life.gone()  # why it ended is known to it by then
+            await life.wait_gone()  # why it ended is known to it by then
         except CortexError as error:
             life.end(LifeEnding(LifeEndKind.AWAY, f"the index waits for the ledger: {error}"))
         except Exception as error:  # a fault of ours in here must not end the storage branch
@@ -224,7 +224,9 @@ class Keeper:
             return
         rows, each = await self.records.read(partial(pending.measure_index, model=self.model))
         try:
-            found = await asyncio.to_thread(suspicion, place.folder, rows=rows, vector_bytes=each)
+            found = await asyncio.to_thread(
+                find_suspicion, place.folder, rows=rows, vector_bytes=each
+            )
         except OSError as error:
             found = f"its folder cannot be looked into: {error}"
         if found:
@@ -233,7 +235,7 @@ class Keeper:
 
     async def _forget(self, life: IndexLife, place: GenerationPlace) -> None:
         """Delete what other generations left on the server."""
-        old = self.places.remote(place)
+        old = self.places.list_remote(place)
         if old:
             names = list(place.collections)
             await life.ask("forget", {"suffixes": list(old), "collections": names})
@@ -247,7 +249,7 @@ class Keeper:
         if life is self.life:
             self.verdict = verdict
         if verdict.ok:
-            self.record.good(proven=verdict.proven)
+            self.record.note_good(proven=verdict.proven)
         else:
             life.end(LifeEnding(LifeEndKind.UNSOUND, verdict.text))
         return verdict
@@ -349,9 +351,9 @@ class Vectors(AsyncioActor):
             keeper.verdict,
         )
 
-    def generation(self) -> int:
+    def require_generation(self) -> int:
         """Return the generation that answers questions; raises `IndexDown` while none does."""
-        return self._keeper.ready().generation
+        return self._keeper.require_ready().generation
 
     @deferred
     async def put(self, collection: str, ids: Sequence[str], rows: Matrix) -> None:
@@ -360,7 +362,7 @@ class Vectors(AsyncioActor):
         for start in range(0, len(ids), SLICE):
             some = rows[start : start + SLICE]
             params = {"collection": collection, "dimension": rows.shape[1]}
-            await self._keeper.opened().ask(
+            await self._keeper.require_open().ask(
                 "put", {**params, "ids": list(ids[start : start + SLICE])}, some.tobytes()
             )
 
@@ -370,7 +372,7 @@ class Vectors(AsyncioActor):
         _require_known(collection)
         for start in range(0, len(ids), SLICE):
             some = list(ids[start : start + SLICE])
-            await self._keeper.opened().ask("drop", {"collection": collection, "ids": some})
+            await self._keeper.require_open().ask("drop", {"collection": collection, "ids": some})
 
     @deferred
     async def query(
@@ -383,7 +385,7 @@ class Vectors(AsyncioActor):
         """
         for each in collections:
             _require_known(each)
-        life = self._keeper.ready()
+        life = self._keeper.require_ready()
         if model not in (None, self._model):
             raise IndexDown(f"the index holds vectors of {self._model}, not of {model}")
         params = {"collections": collections, "dimension": vector.shape[-1], "limit": limit}

@@ -168,7 +168,7 @@ class Ledger(AsyncioActor):
                 opened.info["until"] = self._clock.monotonic() + READ_LIMIT
                 return query(opened)
         except faults.ERRORS as error:
-            found = faults.of_query(error, self._home.ledger, READ_LIMIT)
+            found = faults.explain_query(error, self._home.ledger, READ_LIMIT)
             if isinstance(found, LedgerDown) and found.ends_daemon:
                 self._writer.poison(found)  # damage that a reader sees stops the writer, too
             raise found from error
@@ -298,7 +298,7 @@ class Records:
         self._ledger = NamedActor[Ledger](NAME, names, timeout=timeout)
         self._names = names
 
-    def within(self, timeout: float) -> Records:
+    def limit(self, timeout: float) -> Records:
         """Return the same with another limit in seconds."""
         return Records(self._names, timeout=timeout)
 

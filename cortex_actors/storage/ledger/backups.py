@@ -43,21 +43,21 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, and_, delete, exists, func, select
 
-from cortex_actors.clock import DAY, SECOND, moment
+from cortex_actors.clock import DAY, SECOND, start_ulid
 from cortex_actors.errors import BadInput, LedgerDown, NotFound, StorageFull
 from cortex_actors.home import HOME_MODE, write_private
 from cortex_actors.rules.decay import BACKUP_HOUR, choose_backups
 from cortex_actors.storage.ledger.files import (
     BESIDE,
     Halt,
-    beside,
     explain_failure,
     format_stamp,
+    list_beside,
+    measure_size,
+    open_reader,
     parse_stamp,
     read_finding,
-    reader,
     settle,
-    size,
 )
 from cortex_actors.storage.tables.columns import put_rows
 from cortex_actors.storage.tables.schema import dead_letters, deliveries, events, jobs, runs
@@ -93,7 +93,7 @@ def copy(
 ) -> None:
     """Copy a ledger as it is at one moment; the target is whole, checked and durable, or not there.
 
-    `still` promises that no process writes the source; `quick` is the one of `problem`. Raises
+    `still` promises that no process writes the source; `quick` is the one of `find_problem`. Raises
     `StorageFull` before anything is written when there is no room for it, and `LedgerDown`.
     """
     refuse_without_room(source, target.parent)
@@ -101,7 +101,7 @@ def copy(
     try:
         make_private(part)
         _copy_pages(source, part, halt or Halt(), still=still)
-        if found := problem(part, quick=quick):
+        if found := find_problem(part, quick=quick):
             raise LedgerDown(
                 f"cannot keep the copy {target}: {found}; the ledger or the disk is damaged: "
                 "copy to another disk with: cortex daemon backup --to PATH"
@@ -114,7 +114,7 @@ def copy(
         part.unlink(missing_ok=True)
 
 
-def problem(path: Path, *, quick: bool = False) -> str:
+def find_problem(path: Path, *, quick: bool = False) -> str:
     """Return what is wrong with a copy, "" when it is good; nothing is left beside it.
 
     Every page is read and, unless it is to be `quick`, every index compared with its table, which
@@ -122,7 +122,7 @@ def problem(path: Path, *, quick: bool = False) -> str:
     the ledger as it is, and no reason to have no copy.
     """
     try:
-        with closing(reader(path, still=True)) as opened:
+        with closing(open_reader(path, still=True)) as opened:
             if not opened.execute("PRAGMA user_version").fetchone()[0]:
                 return "it is no ledger"
             how = "quick_check" if quick else "integrity_check"
@@ -132,15 +132,15 @@ def problem(path: Path, *, quick: bool = False) -> str:
         return str(error)
 
 
-def version(path: Path) -> int:
+def read_version(path: Path) -> int:
     """Return the schema version of a copy that is good."""
-    with closing(reader(path, still=True)) as opened:
+    with closing(open_reader(path, still=True)) as opened:
         return int(opened.execute("PRAGMA user_version").fetchone()[0])
 
 
 def refuse_without_room(source: Path, folder: Path) -> None:
     """Raise `StorageFull` when a copy of a ledger does not fit into a folder with room to spare."""
-    need = size(source) + sum(size(each) for each in beside(source)) + MARGIN
+    need = measure_size(source) + sum(measure_size(each) for each in list_beside(source)) + MARGIN
     try:
         free = shutil.disk_usage(folder).free
     except OSError as error:
@@ -167,7 +167,10 @@ def _copy_pages(source: Path, part: Path, halt: Halt, *, still: bool) -> None:
         os.fsync(descriptor)
 
     try:
-        with closing(reader(source, still=still)) as old, closing(sqlite3.connect(part)) as new:
+        with (
+            closing(open_reader(source, still=still)) as old,
+            closing(sqlite3.connect(part)) as new,
+        ):
             # A copy that is cut short is thrown away, so nothing has to be undone in it.
             new.execute("PRAGMA journal_mode = OFF")
             new.execute("PRAGMA synchronous = OFF")
@@ -207,7 +210,7 @@ class Backup:
     manual: bool = False
 
 
-def listed(folder: Path) -> list[Backup]:
+def list_backups(folder: Path) -> list[Backup]:
     """Return the copies in a folder, newest first; nothing for a folder that is not there."""
     try:
         paths = list(folder.iterdir())
@@ -230,7 +233,9 @@ def take(ledger: Path, folder: Path, *, at: int, halt: Halt | None = None) -> Ba
         return None
     target = folder / f"cortex-{format_stamp(at)}.db"
     quick = any(
-        each.at // BACKUP_HOUR == at // BACKUP_HOUR for each in listed(folder) if not each.migrated
+        each.at // BACKUP_HOUR == at // BACKUP_HOUR
+        for each in list_backups(folder)
+        if not each.migrated
     )
     return _taken(ledger, target, written=written, at=at, halt=halt, quick=quick)
 
@@ -302,7 +307,7 @@ def copy_before_migration(ledger: Path, *, version: int, at: int) -> Path:
     prepare(folder)
     target = folder / f"before-v{version}-{format_stamp(at)}.db"
     copy(ledger, target)
-    for each in [one for one in listed(folder) if one.migrated][MIGRATIONS:]:
+    for each in [one for one in list_backups(folder) if one.migrated][MIGRATIONS:]:
         each.path.unlink(missing_ok=True)
     return target
 
@@ -313,7 +318,7 @@ def tidy(folder: Path, *, now: int, hourly: int, daily: int) -> list[Path]:
     Those that users asked for count by themselves, or what the schedule makes every few minutes
     would push them out; but they, too, end with the last day, so that what is forgotten is gone.
     """
-    copies = [each for each in listed(folder) if not each.migrated]
+    copies = [each for each in list_backups(folder) if not each.migrated]
     last = now - max(hourly * BACKUP_HOUR, daily * DAY)
     gone = []
     for manual in (False, True):
@@ -337,7 +342,7 @@ def compute_age(folder: Path, now: int) -> float | None:
 
 def _newest(folder: Path) -> Backup | None:
     """Return the newest copy but for those from before a migration; None without any."""
-    return next((each for each in listed(folder) if not each.migrated), None)
+    return next((each for each in list_backups(folder) if not each.migrated), None)
 
 
 def find_written(ledger: Path) -> int:
@@ -351,7 +356,7 @@ def note_check(folder: Path, at: int) -> None:
     write_private(folder / _CHECKED, f"{format_stamp(at)}\n")
 
 
-def checked_at(folder: Path) -> int | None:
+def read_checked(folder: Path) -> int | None:
     """Return when the whole ledger was last found sound, UTC microseconds; None if not known."""
     try:
         return parse_stamp((folder / _CHECKED).read_text(encoding="ascii").strip())
@@ -385,7 +390,7 @@ def _backup(path: Path) -> Backup | None:
 def _written(ledger: Path) -> int | None:
     """Return when a ledger was last written, in nanoseconds; None when there is none."""
     times = []
-    for path in (ledger, beside(ledger)[0]):
+    for path in (ledger, list_beside(ledger)[0]):
         try:
             found = path.stat()
             if path == ledger or found.st_size:  # a reader leaves an empty WAL
@@ -421,7 +426,7 @@ def renew(made: Path, old: Path) -> None:
     copy does not read what they say.
     """
     epoch = None  # of the ledger's last owner, as far as it can be read
-    with suppress(sqlite3.Error, TypeError, ValueError), closing(reader(old)) as opened:
+    with suppress(sqlite3.Error, TypeError, ValueError), closing(open_reader(old)) as opened:
         epoch = int(opened.execute("SELECT max(epoch) FROM owner").fetchone()[0] or 0)
     with closing(sqlite3.connect(made, isolation_level=None)) as opened:
         (own,) = opened.execute("SELECT coalesce(max(epoch), 0) FROM owner").fetchone()
@@ -444,7 +449,7 @@ def commit(path: Path, made: Path, *, kind: str, at: int) -> Path:
 
     `kind` says why, in the name: corrupt or replaced. After a crash in here `finish` ends it.
     """
-    if any(size(each) for each in beside(made)):
+    if any(measure_size(each) for each in list_beside(made)):
         message = f"cannot exchange the ledger {path}: {made} was not closed; look at the disk"
         raise LedgerDown(message)
     try:
@@ -497,7 +502,7 @@ def finish(path: Path) -> None:
                 # Opening a ledger to count what it holds leaves them behind. A journal is never
                 # removed.
                 wal = path.with_name(f"{path.name}-wal")
-                if wal.exists() and not size(wal):
+                if wal.exists() and not measure_size(wal):
                     wal.unlink()
                     path.with_name(f"{path.name}-shm").unlink(missing_ok=True)
             for end in ("", *BESIDE):
@@ -547,7 +552,7 @@ def prune(connection: Connection, before: int, limit: int) -> int:
     ]
     old = (
         select(events.c.seq)
-        .where(events.c.id < f"evt_{moment(before)}", events.c.at < before)
+        .where(events.c.id < f"evt_{start_ulid(before)}", events.c.at < before)
         .where(*(~exists(each) for each in kept))
         .order_by(events.c.id)
         .limit(limit)
@@ -563,7 +568,7 @@ def prune(connection: Connection, before: int, limit: int) -> int:
     )
     ended = (
         select(runs.c.id)
-        .where(runs.c.id < f"run_{moment(before)}", runs.c.finished_at < before)
+        .where(runs.c.id < f"run_{start_ulid(before)}", runs.c.finished_at < before)
         .where(exists(select(later.c.id).where(same, later.c.finished_at > runs.c.finished_at)))
         .order_by(runs.c.id)
         .limit(limit - gone)

@@ -111,7 +111,9 @@ def explain(error: BaseException, path: Path, *, doing: str) -> errors.LedgerDow
     return None
 
 
-def of_query(error: DBAPIError | sqlite3.Error, path: Path, limit: float) -> errors.CortexError:
+def explain_query(
+    error: DBAPIError | sqlite3.Error, path: Path, limit: float
+) -> errors.CortexError:
     """Return what a failed query of the ledger means; `limit` is the seconds that it might take.
 
     `DeadlineExceeded` where it was broken off, `DiskFault` for a damaged file, else `LedgerDown`.
@@ -267,7 +269,7 @@ def find_damage(path: Path) -> str:
     beside backups would look like a good one. Raises `LedgerDown` when the file cannot be read for
     reasons of the disk, of rights or of locks: then its state is unknown, and nothing may move.
     """
-    has_log = bool(files.size(files.beside(path)[0]))
+    has_log = bool(files.measure_size(files.list_beside(path)[0]))
     if not path.exists():
         if path.is_symlink():
             raise errors.LedgerDown(
@@ -279,7 +281,7 @@ def find_damage(path: Path) -> str:
         return "it is gone, and its backups are still there" if _has_copies(path) else ""
     if not path.is_file():
         return "there is no file in its place"
-    if not files.size(path):
+    if not files.measure_size(path):
         return "it is empty" if has_log or name_marker(path).exists() or _has_copies(path) else ""
     if not _found(path):
         return ""
@@ -293,10 +295,10 @@ def _found(path: Path) -> str:
         # What was half written when the power went, before a new ledger had its log, is taken back.
         # SQLite does so by itself, but for a connection that only reads: every start would be
         # refused.
-        if files.size(path.with_name(f"{path.name}-journal")):
+        if files.measure_size(path.with_name(f"{path.name}-journal")):
             with closing(sqlite3.connect(path, timeout=5.0)) as opened:
                 opened.execute("PRAGMA user_version")
-        with closing(files.reader(path)) as opened:
+        with closing(files.open_reader(path)) as opened:
             return _looked_at(opened, path)
     except sqlite3.Error as error:
         if is_damage(error):
@@ -311,7 +313,7 @@ def check_whole(path: Path, halt: files.Halt) -> None:
     """
     found = ""
     try:
-        with closing(files.reader(path)) as opened:
+        with closing(files.open_reader(path)) as opened:
             halt.cover(opened)
             try:
                 found = _first(opened, _WHOLE) or ""
@@ -349,7 +351,7 @@ def _looked_at(opened: sqlite3.Connection, path: Path) -> str:
         if found == "":
             name_marker(path).unlink(missing_ok=True)
         return found or ""
-    if files.size(files.beside(path)[0]):
+    if files.measure_size(files.list_beside(path)[0]):
         return _first(opened, _QUICK, within=QUICK_S) or ""
     return ""
 
@@ -383,7 +385,7 @@ def _known(found: str, path: Path) -> str:
 def _require_readable(path: Path) -> None:
     """Raise `LedgerDown` unless the disk gives every byte of a ledger that is not open."""
     try:
-        for each in (path, files.beside(path)[0]):
+        for each in (path, files.list_beside(path)[0]):
             if each.exists():
                 descriptor = os.open(each, os.O_RDONLY | os.O_CLOEXEC)
                 try:

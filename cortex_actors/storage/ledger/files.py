@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from cortex_actors import errors
-from cortex_actors.clock import SECOND, iso
+from cortex_actors.clock import SECOND, format_iso
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -81,7 +81,7 @@ class Halt:
             raise errors.LedgerDown(message)
 
 
-def reader(path: Path, *, still: bool = False) -> sqlite3.Connection:
+def open_reader(path: Path, *, still: bool = False) -> sqlite3.Connection:
     """Return a connection that only reads; `still` promises that no process writes the file.
 
     A still file is opened without locks and leaves nothing beside it. What a crash left in a WAL
@@ -98,7 +98,7 @@ def reader(path: Path, *, still: bool = False) -> sqlite3.Connection:
     return connection
 
 
-def beside(path: Path) -> list[Path]:
+def list_beside(path: Path) -> list[Path]:
     """Return the paths of what SQLite keeps beside a ledger."""
     return [path.with_name(path.name + each) for each in BESIDE]
 
@@ -113,7 +113,7 @@ def read_finding(found: object) -> str:
     return "" if said == "ok" or _OF_WORDS in said else said
 
 
-def size(path: Path) -> int:
+def measure_size(path: Path) -> int:
     """Return a file's bytes; 0 when it is not there."""
     try:
         return path.stat().st_size
@@ -156,7 +156,7 @@ def explain_failure(doing: str, error: sqlite3.Error | OSError) -> errors.Ledger
 
 def format_stamp(at: int) -> str:
     """Return a moment (UTC microseconds) as the names of files have it, to the second."""
-    return iso(at).replace("-", "").replace(":", "")
+    return format_iso(at).replace("-", "").replace(":", "")
 
 
 def parse_stamp(text: str) -> int | None:

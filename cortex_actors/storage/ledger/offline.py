@@ -28,8 +28,14 @@ from cortex_actors.errors import (
 )
 from cortex_actors.process import lock
 from cortex_actors.storage.ledger import backups, connection, faults
-from cortex_actors.storage.ledger.backups import copy, problem, version
-from cortex_actors.storage.ledger.files import SCHEMA_VERSION, beside, reader, refuse_schema, size
+from cortex_actors.storage.ledger.backups import copy, find_problem, read_version
+from cortex_actors.storage.ledger.files import (
+    SCHEMA_VERSION,
+    list_beside,
+    measure_size,
+    open_reader,
+    refuse_schema,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -178,7 +184,7 @@ class BackupChoice:
 def find(home: Home, wanted: str) -> Path:
     """Return the file that a name, a path or `latest` means; raises `NotFound`."""
     if wanted == LATEST:
-        for each in backups.listed(home.backups):
+        for each in backups.list_backups(home.backups):
             return each.path
         raise NotFound(f"there is no backup in {home.backups}; make one with: cortex daemon backup")
     places = [home.backups / wanted, home.backups / f"{wanted}.db", Path(wanted).absolute()]
@@ -195,13 +201,13 @@ def choose(home: Home, wanted: str) -> BackupChoice:
     Raises `NotFound`, `BadInput` for one that is damaged, `StoreTooNew`, `StoreTooOld`.
     """
     path = find(home, wanted)
-    if any(size(each) for each in beside(path)):
+    if any(measure_size(each) for each in list_beside(path)):
         message = f"cannot restore {path}: it is open, or was not closed in order"
         raise BadInput(f"{message}; copy it with: cortex daemon backup --to PATH --home ITS_HOME")
-    if wrong := problem(path):
+    if wrong := find_problem(path):
         message = f"cannot restore {path}: it is damaged: {wrong}"
         raise BadInput(f"{message}; choose another one: cortex daemon backup --list")
-    found = version(path)
+    found = read_version(path)
     refuse_schema(
         found, path, doing="restore", instead="choose another one: cortex daemon backup --list"
     )
@@ -229,7 +235,7 @@ def count_contents(path: Path, *, still: bool = False) -> Contents:
     """Return what a ledger holds; tables that cannot be read are left out."""
     rows: dict[str, int] = {}
     last: int | None = None
-    with suppress(sqlite3.Error), closing(reader(path, still=still)) as opened:
+    with suppress(sqlite3.Error), closing(open_reader(path, still=still)) as opened:
         tables = {row[0] for row in opened.execute(_TABLES)}
         for name in sorted(each for each in tables - _INNER if not each.startswith(_WORDS)):
             if (found := _number(opened, f'SELECT count(*) FROM "{name}"')) is not None:  # noqa: S608 - a name of its schema

@@ -22,12 +22,19 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.clock import DAY, SECOND, Clock, iso
+from cortex_actors.clock import DAY, SECOND, Clock, format_iso
 from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.home import Home, write_private
 from cortex_actors.process.logfile import read_objects
 from cortex_actors.storage.ledger import backups, connection, faults, files
-from cortex_actors.storage.ledger.backups import PART, Backup, copy, make_private, problem, version
+from cortex_actors.storage.ledger.backups import (
+    PART,
+    Backup,
+    copy,
+    find_problem,
+    make_private,
+    read_version,
+)
 from cortex_actors.storage.ledger.connection import migrate
 
 if TYPE_CHECKING:
@@ -78,8 +85,8 @@ def write(folder: Path, report: RecoveryReport) -> Path:
     """Write a report for good; return where."""
     path = folder / f"recovery-{files.format_stamp(report.at)}.json"
     found = asdict(report)
-    found["at"] = iso(report.at)
-    found["backup_at"] = None if report.backup_at is None else iso(report.backup_at)
+    found["at"] = format_iso(report.at)
+    found["backup_at"] = None if report.backup_at is None else format_iso(report.backup_at)
     write_private(path, json.dumps({**found, "lost": report.lost}, indent=2) + "\n")
     files.settle(path)
     files.settle(folder)
@@ -122,7 +129,7 @@ def read(path: Path) -> dict[str, Any]:
         return {"reason": f"its report cannot be read: {error}", "report": str(path)}
 
 
-def sentence(found: Mapping[str, Any]) -> str:
+def format_sentence(found: Mapping[str, Any]) -> str:
     """Return a recovery as `status`, and the start that did it, show it to a person."""
     if "at" not in found:
         return f"{found['reason']}: {found['report']}"
@@ -169,7 +176,9 @@ def recover(home: Home, reason: str, *, at: int) -> RecoveryReport:
     log.critical("the ledger %s is damaged: %s; recovering", path, reason)
     backups.prepare(home.backups)
     chosen, refused = _newest_good(home.backups)
-    if chosen is None and not any(os.path.lexists(each) for each in (path, *files.beside(path))):
+    if chosen is None and not any(
+        os.path.lexists(each) for each in (path, *files.list_beside(path))
+    ):
         # An empty one must not replace a ledger that is gone.
         why = "".join(f"; {name}: {wrong}" for name, wrong in refused.items())
         raise LedgerDown(
@@ -224,16 +233,18 @@ def _newest_good(folder: Path) -> tuple[Backup | None, dict[str, str]]:
     the newest good one is from before the baseline, because an empty ledger would.
     """
     refused: dict[str, str] = {}
-    for each in backups.listed(folder):
+    for each in backups.list_backups(folder):
         if not os.access(each.path, os.R_OK):
             message = f"cannot recover the ledger: the backup {each.path} may not be read"
             raise StorageReadOnly(f"{message}; make it readable, or move it away, and start again")
-        wrong = problem(each.path) and problem(each.path)
-        if not wrong and version(each.path) > files.SCHEMA_VERSION:
+        wrong = find_problem(each.path) and find_problem(each.path)
+        if not wrong and read_version(each.path) > files.SCHEMA_VERSION:
             wrong = "a newer version of the program made it"
         if not wrong:
             doing = "recover the ledger from"
-            files.refuse_schema(version(each.path), each.path, doing=doing, instead="move it away")
+            files.refuse_schema(
+                read_version(each.path), each.path, doing=doing, instead="move it away"
+            )
             return each, refused
         refused[each.path.name] = wrong
     return None, refused
@@ -258,10 +269,14 @@ def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
     """Bring back what can be read; None when the result does not pass the checks."""
     from cortex_actors.storage.ledger import salvage  # noqa: PLC0415 - seldom needed
 
-    if not path.is_file() or not files.size(path):
+    if not path.is_file() or not files.measure_size(path):
         return salvage.Salvaged(unreadable=["every table"])
     found = salvage.salvage(path, made)
-    if found.is_nothing and chosen is not None and version(chosen.path) == files.SCHEMA_VERSION:
+    if (
+        found.is_nothing
+        and chosen is not None
+        and read_version(chosen.path) == files.SCHEMA_VERSION
+    ):
         found = _relisted(path, made, chosen) or found
     # Let everything be found that came back: passages and words are made, never brought.
     engine = connection.open_writing(made)
@@ -270,7 +285,7 @@ def _salvaged(path: Path, made: Path, chosen: Backup | None) -> Salvaged | None:
             salvage.refill(opened)
     finally:
         engine.dispose()
-    if wrong := problem(made):
+    if wrong := find_problem(made):
         log.error("what was read of the damaged ledger cannot be used: %s", wrong)
         return None
     return found
@@ -290,7 +305,7 @@ def _relisted(path: Path, made: Path, chosen: Backup) -> Salvaged | None:
         log.warning("the damaged ledger's list of tables cannot be mended: %s", error)
         return None
     finally:
-        for each in (scratch, *files.beside(scratch)):
+        for each in (scratch, *files.list_beside(scratch)):
             each.unlink(missing_ok=True)
 
 
@@ -304,7 +319,7 @@ def _logged(
     """
     backed_up = 0 if chosen is None else chosen.at - SECOND
     since = max(backed_up, backups.find_restored(home.ledger) or 0)
-    with closing(files.reader(made, still=True)) as opened:
+    with closing(files.open_reader(made, still=True)) as opened:
         there = {row[0] for row in opened.execute("SELECT id FROM events")}
     if known is not None:
         there |= set(known.missing_ids.get("events", ()))
@@ -316,5 +331,5 @@ def _logged(
         with suppress(CortexError):  # no topic of ours
             if at >= since and name not in there and topics.find(topic).durable:
                 there.add(name)
-                found.append({"id": name, "topic": topic, "at": iso(at)})
+                found.append({"id": name, "topic": topic, "at": format_iso(at)})
     return found[:LOGGED]

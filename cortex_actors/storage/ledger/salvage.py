@@ -45,7 +45,7 @@ from cortex_actors.storage import (
     passages,
 )
 from cortex_actors.storage.ledger.backups import make_private, refuse_without_room
-from cortex_actors.storage.ledger.files import beside, explain_failure, reader
+from cortex_actors.storage.ledger.files import explain_failure, list_beside, open_reader
 from cortex_actors.storage.tables import schema
 from cortex_actors.storage.tables.columns import encode_text
 
@@ -105,7 +105,7 @@ def salvage(damaged: Path, made: Path) -> Salvaged:
         new.execute("PRAGMA foreign_keys = ON")
         new.execute("BEGIN IMMEDIATE")
         try:
-            with closing(reader(damaged)) as old:
+            with closing(open_reader(damaged)) as old:
                 for table in schema.metadata.sorted_tables:
                     if table.name not in DERIVED:
                         _bring(table, old, new, found)
@@ -280,9 +280,9 @@ def relist(damaged: Path, backup: Path, scratch: Path) -> None:
     of the same kind.
     """
     refuse_without_room(damaged, scratch.parent)
-    with closing(reader(backup, still=True)) as good:
+    with closing(open_reader(backup, still=True)) as good:
         tables = good.execute(_LIST).fetchall()
-    for source, target in ((damaged, scratch), (beside(damaged)[0], beside(scratch)[0])):
+    for source, target in ((damaged, scratch), (list_beside(damaged)[0], list_beside(scratch)[0])):
         if source.exists():
             make_private(target)
             shutil.copyfile(source, target)

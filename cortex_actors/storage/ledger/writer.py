@@ -44,7 +44,7 @@ from cortex_actors.errors import DiskFault, LedgerDown, StorageFull, Superseded
 from cortex_actors.storage import passages
 from cortex_actors.storage.ledger import faults
 from cortex_actors.storage.ledger.connection import abandon, find_driver, find_driver_of
-from cortex_actors.storage.ledger.files import size
+from cortex_actors.storage.ledger.files import measure_size
 from cortex_actors.storage.tables import schema
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Ground:
 
     def is_well(self) -> bool:
         """Tell whether the disk takes new work: a commit may have fitted into the last page."""
-        return self.file.shortage() is None and not faults.probe_disk(self.path)
+        return self.file.find_shortage() is None and not faults.probe_disk(self.path)
 
 
 class Gauge:
@@ -84,12 +84,12 @@ class Gauge:
         found = self._found
         return None if found is None else found[1]
 
-    def fails(self, error: LedgerDown) -> None:
+    def note_failure(self, error: LedgerDown) -> None:
         """Show that nothing can be written."""
         since = self._clock.monotonic() if self._found is None else self._found[0]
         self._found = since, error
 
-    def works(self) -> None:
+    def note_success(self) -> None:
         """Show that something was written."""
         self._found = None
 
@@ -194,7 +194,7 @@ class Writer:
         """Commit and answer nothing from now on: another part (on any thread) saw the disk fail."""
         if self._fault is None:
             self._fault = error
-            self.gauge.fails(error)
+            self.gauge.note_failure(error)
             self._ground.on_fault(error)
 
     def close(self) -> None:
@@ -274,7 +274,7 @@ class Writer:
                 job.answer()
             self._tidy(self._ground.checkpoints.after_commit)
             if self.gauge.error is not None and self._ground.is_well():
-                self.gauge.works()
+                self.gauge.note_success()
 
     def _write(self, group: list[_WriteJob]) -> None:
         """Commit what a group does; raises when no caller may hear that it is kept."""
@@ -293,10 +293,10 @@ class Writer:
 
     def _admitted(self, group: list[_WriteJob]) -> list[_WriteJob]:
         """Return the jobs that there is room for; the others are refused."""
-        shortage = self._ground.file.shortage()
+        shortage = self._ground.file.find_shortage()
         if shortage is None:
             return group
-        self.gauge.fails(shortage)
+        self.gauge.note_failure(shortage)
         self._fail([job for job in group if not job.vital], shortage)
         return [job for job in group if job.vital]
 
@@ -320,7 +320,7 @@ class Writer:
         path = self._ground.path
         unknown = LedgerDown(f"cannot write the ledger {path}: {error!r}; nothing was kept")
         found = faults.explain(error, path, doing="write") or unknown
-        self.gauge.fails(found)
+        self.gauge.note_failure(found)
         return found
 
     @contextmanager
@@ -412,7 +412,7 @@ class Checkpoints:
         self._commits = 0
         self._due = FIRST
         self._crowded = CROWDED
-        self._size = size(self._log)
+        self._size = measure_size(self._log)
         self._raw.execute("PRAGMA wal_autocheckpoint = 0")
         self._raw.execute(f"PRAGMA journal_size_limit = {KEPT}")
 
@@ -420,7 +420,7 @@ class Checkpoints:
         """Empty the log if it is time; raises what SQLite raises."""
         self._commits += 1
         if self._commits < self._due and (
-            self._commits % LOOK or size(self._log) < self._size + GROWN
+            self._commits % LOOK or measure_size(self._log) < self._size + GROWN
         ):
             return
         pages, _ = self._run("PASSIVE")
@@ -429,7 +429,7 @@ class Checkpoints:
             self._crowded = 2 * pages if busy else CROWDED
         self._due = min(PAGES, max(1, PAGES * self._commits // max(1, pages)))
         self._commits = 0
-        self._size = size(self._log)
+        self._size = measure_size(self._log)
 
     def finish(self) -> None:
         """Empty the log and its file, for the last time; raises what SQLite raises."""
@@ -464,9 +464,9 @@ class LedgerFile:
         self._low_water = low_water
         self._paths = (path, path.with_name(f"{path.name}-wal"))
         self._known = [_identity(each) for each in self._paths]
-        self._size = size(path)
+        self._size = measure_size(path)
 
-    def shortage(self) -> StorageFull | None:
+    def find_shortage(self) -> StorageFull | None:
         """Return why there is no room for new work; None while there is."""
         if not self._low_water:
             return None
@@ -491,7 +491,7 @@ class LedgerFile:
                     f"cannot keep anything in the ledger {self.path}: {path} was moved away or "
                     "replaced while it was open; put it back if it was yours, then start again"
                 )
-        known_size, self._size = self._size, size(self.path)
+        known_size, self._size = self._size, measure_size(self.path)
         if self._size < known_size:
             raise DiskFault(
                 f"cannot keep anything in the ledger {self.path}: it was cut off from "

@@ -32,8 +32,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from sqlalchemy import ColumnElement, Connection, and_, exists, or_, select
 
-from cortex_actors.clock import DAY, Clock, in_days
-from cortex_actors.domain.event import Event, Ids, Payload, parts
+from cortex_actors.clock import DAY, Clock, count_days
+from cortex_actors.domain.event import Event, Ids, Payload, split_ids
 from cortex_actors.domain.memory import PROBE, ChangeKind, Layer, MemoryStatus, MemoryType
 from cortex_actors.rules import decay
 from cortex_actors.rules.convergence import CONSENSUS
@@ -42,8 +42,8 @@ from cortex_actors.storage import memory_history
 from cortex_actors.storage.memory import memory_states
 from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.pipeline import principle_decay
-from cortex_actors.storage.search.scope import faded
-from cortex_actors.storage.tables.columns import count_rows, rows_in
+from cortex_actors.storage.search.scope import match_faded
+from cortex_actors.storage.tables.columns import count_rows, select_in
 from cortex_actors.storage.tables.dialect import execute_many
 from cortex_actors.storage.tables.schema import (
     convergence_memories,
@@ -78,7 +78,7 @@ class AccessCount:
     count: int
     at: int
 
-    def with_another(self, count: int, at: int) -> AccessCount:
+    def add(self, count: int, at: int) -> AccessCount:
         """Return this and another one together."""
         return AccessCount(self.count + count, max(self.at, at))
 
@@ -100,7 +100,7 @@ class AttentionInputs(NamedTuple):
         """When it was last said, read or promoted."""
         return max(self.created_at, self.accessed_at or 0, self.promoted_at or 0)
 
-    def now(self, at: int, decays: Mapping[Layer, Decay]) -> float:
+    def compute(self, at: int, decays: Mapping[Layer, Decay]) -> float:
         """Return its attention at a time; see `rules.attention.of`."""
         if self.pinned_at is not None:
             return WHOLE
@@ -109,22 +109,25 @@ class AttentionInputs(NamedTuple):
 
 def load_inputs(connection: Connection, ids: Iterable[str]) -> dict[str, AttentionInputs]:
     """Return what attention depends on, of those of the memories that are active."""
-    return {row.id: row for row in map(as_held, rows_in(connection, rows(), memories.c.id, ids))}
+    return {
+        row.id: row
+        for row in map(to_inputs, select_in(connection, select_inputs(), memories.c.id, ids))
+    }
 
 
 def count_active(connection: Connection, *where: ColumnElement[bool]) -> int:
     """Return how many active memories meet conditions."""
-    return count_rows(connection, rows().where(*where).subquery())
+    return count_rows(connection, select_inputs().where(*where).subquery())
 
 
 def list_ripe(connection: Connection, now: int, limit: int) -> list[AttentionInputs]:
     """Return memories that waited for their age and are old enough; the longest wait first."""
-    query = rows().where(memory_attention.c.due_at <= now)
+    query = select_inputs().where(memory_attention.c.due_at <= now)
     query = query.order_by(memory_attention.c.due_at, memories.c.id).limit(limit)
-    return [as_held(row) for row in connection.execute(query)]
+    return [to_inputs(row) for row in connection.execute(query)]
 
 
-def rows() -> Any:
+def select_inputs() -> Any:
     """Return the query for what attention depends on, of active memories; probes are none."""
     placed = memories.c.keys()
     tables = (memories if name in placed else memory_attention for name in AttentionInputs._fields)
@@ -148,7 +151,7 @@ def write_accesses(
         )
         for each in load_inputs(connection, readings).values()
     ]
-    weighed = [each._replace(attention=each.now(now, decays)) for each in found]
+    weighed = [each._replace(attention=each.compute(now, decays)) for each in found]
     bound = [
         (each.access_count, each.accessed_at, each.attention, now, each.id) for each in weighed
     ]
@@ -161,8 +164,8 @@ def note_due(connection: Connection, until: Mapping[str, int | None]) -> None:
     execute_many(connection, _DUE, [(at, each) for each, at in until.items()])
 
 
-def as_held(row: Sequence[Any]) -> AttentionInputs:
-    """Return a row of `rows` as what attention depends on."""
+def to_inputs(row: Sequence[Any]) -> AttentionInputs:
+    """Return a row of `select_inputs` as what attention depends on."""
     return AttentionInputs(row[0], Layer(row[1]), *row[2:])
 
 
@@ -203,13 +206,13 @@ def judge_layers(
     # Those that were brought back from the layer they would come to.
     row, wanted = memory_changes.c, [name for name, (to, _) in found.items() if to]
     query = select(row.memory_id, row.before).where(row.kind.in_(STEPS), row.undone_at.is_not(None))
-    for one, before in rows_in(connection, query, row.memory_id, wanted):
+    for one, before in select_in(connection, query, row.memory_id, wanted):
         if before.get("to") == found[one].to:
             found[one] = TAKEN_BACK
     return found
 
 
-def earned(
+def list_earned(
     connection: Connection, *where: ColumnElement[bool], now: int, earning: Earning
 ) -> list[Earned]:
     """Return the memories that have earned a deeper layer, of those that meet conditions."""
@@ -221,8 +224,8 @@ def earned(
     ]
     alike = exists().where(convergence_memories.c.memory_id == row.id)
     ways.append(and_(row.layer == Layer.LONG_TERM, alike))
-    query = rows().where(or_(*ways), *where).order_by(row.id)
-    some = [as_held(row) for row in connection.execute(query)]
+    query = select_inputs().where(or_(*ways), *where).order_by(row.id)
+    some = [to_inputs(row) for row in connection.execute(query)]
     found = judge_layers(connection, some, now=now, earning=earning)
     return [
         Earned(each.id, each.layer, to, reason, each.access_count)
@@ -252,7 +255,9 @@ def sink(
     ripe_at = {
         each.id: now
         if each.id in alike
-        else decay.ripe_at(each.layer, each.access_count, said_at=each.created_at, earning=earning)
+        else decay.find_ripe_time(
+            each.layer, each.access_count, said_at=each.created_at, earning=earning
+        )
         for each in there
     }
     note_due(connection, dict.fromkeys(found) | ripe_at)
@@ -266,7 +271,7 @@ def list_converged(connection: Connection, ids: Iterable[str]) -> list[str]:
     """
     named = memory_history.find_current(connection, ids).values()
     found = load_inputs(connection, [each for each in named if each is not None])
-    said = rows_in(connection, select(memories.c.agent_id), memories.c.id, ids)
+    said = select_in(connection, select(memories.c.agent_id), memories.c.id, ids)
     is_consensus = len({row.agent_id for row in said}) >= CONSENSUS
     return sorted(
         each.id
@@ -299,7 +304,7 @@ def _moved(connection: Connection, found: Mapping[str, Judged], *, now: int, by:
 def _converged(connection: Connection, ids: Sequence[str]) -> set[str]:
     """Return which of the memories several agents were found to agree with."""
     column = convergence_memories.c.memory_id
-    return {row.memory_id for row in rows_in(connection, select(column), column, ids)}
+    return {row.memory_id for row in select_in(connection, select(column), column, ids)}
 
 
 #: How far a memory's attention must have moved to be written again (the document's).
@@ -323,7 +328,7 @@ def _weighed(
 
     And which of these have faded by it and had not by what is stored, and how many have of all.
     """
-    found = [(each, each.now(now, decays)) for each in some]
+    found = [(each, each.compute(now, decays)) for each in some]
     moved = [(each, new) for each, new in found if abs(new - each.attention) > MOVED]
     faded = [
         each.id
@@ -376,8 +381,13 @@ class Tending:
         """Write the attention that memories have now where it has moved; say which have faded."""
 
         def look(connection: Connection) -> tuple[str, WeighedMemories, list[str]]:
-            query = rows().where(memories.c.id > after, *where).order_by(memories.c.id).limit(PAGE)
-            some = [as_held(row) for row in connection.execute(query)]
+            query = (
+                select_inputs()
+                .where(memories.c.id > after, *where)
+                .order_by(memories.c.id)
+                .limit(PAGE)
+            )
+            some = [to_inputs(row) for row in connection.execute(query)]
             moved, faded, below = _weighed(some, self.clock.now(), self.settings.decays)
             last = some[-1].id if some else ""
             return last, WeighedMemories(len(some), len(moved), below, len(faded)), list(moved)
@@ -393,7 +403,7 @@ class Tending:
         while (found := await self.publisher.records.read(look))[0]:
             after, seen, moved = found
             sums = WeighedMemories(*(one + more for one, more in zip(sums, seen, strict=True)))
-            for some in () if dry_run else parts(moved, BATCH):
+            for some in () if dry_run else split_ids(moved, BATCH):
                 await self.publisher.write(partial(work, some))
         return sums
 
@@ -411,7 +421,9 @@ class Tending:
         """Let every memory sink that has earned it, by one layer."""
 
         def look(connection: Connection) -> Sunk:
-            found = earned(connection, *where, now=self.clock.now(), earning=self.settings.earning)
+            found = list_earned(
+                connection, *where, now=self.clock.now(), earning=self.settings.earning
+            )
             return Sunk(count_active(connection, *where), tuple(found))
 
         def work(ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
@@ -419,7 +431,7 @@ class Tending:
 
         found = await self.publisher.records.read(look)
         moved: list[str] = []
-        for some in () if dry_run else parts([each.id for each in found.eligible], BATCH):
+        for some in () if dry_run else split_ids([each.id for each in found.eligible], BATCH):
             moved += await self.publisher.write(partial(work, some))
         return replace(found, promoted=tuple(moved))
 
@@ -438,7 +450,7 @@ class Tending:
         def work(ids: Sequence[str], connection: Connection) -> tuple[list[str], Said]:
             # One may have been read meanwhile.
             still = self._idle(connection, days, memories.c.id.in_(ids))
-            at, reason = self.clock.now(), f"{FADED} {in_days(days)}"
+            at, reason = self.clock.now(), f"{FADED} {count_days(days)}"
             away = memory_states.archive(connection, still, at)
             changes = (
                 MemoryChange(ChangeKind.ARCHIVE, each, by=self.by, at=at, reason=reason)
@@ -467,16 +479,16 @@ class Tending:
         Profiles of agents are left out: what an agent is does not fade.
         """
         row = memories.c
-        before = principle_decay.today(connection, self.clock.now()) - round(days * DAY)
+        before = principle_decay.get_today(connection, self.clock.now()) - round(days * DAY)
         query = select(row.id).where(
             row.status == MemoryStatus.ACTIVE,
             row.type != MemoryType.AGENT_PROFILE,
             row.agent_id != PROBE,
-            faded(before, self.settings.decays),
+            match_faded(before, self.settings.decays),
             *where,
         )
         return list(connection.execute(query.order_by(row.id).limit(BATCH)).scalars())
 
     def _told(self, topic: str, ids: Sequence[str]) -> Said:
         """Return what is said of memories; nothing of none."""
-        return [self.publisher.event(topic, Ids(tuple(ids)))] if ids else []
+        return [self.publisher.make_event(topic, Ids(tuple(ids)))] if ids else []

@@ -25,7 +25,7 @@ from cortex_actors.storage import memory_history, memory_records, passages
 from cortex_actors.storage.memory import memory_states, village
 from cortex_actors.storage.memory_history import MemoryChange
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import drop_in, put_rows, rows_in, split_chunks
+from cortex_actors.storage.tables.columns import drop_in, put_rows, select_in, split_chunks
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import WORDS, memories, metadata
 
@@ -87,14 +87,14 @@ def forget(connection: Connection, ids: Iterable[str], *, by: str, at: int) -> F
     hashes = {
         found.text_hash
         for owner in (schema.memories.c.id, schema.passages.c.item_id)
-        for found in rows_in(connection, select(owner.table.c.text_hash), owner, [*gone, *others])
+        for found in select_in(connection, select(owner.table.c.text_hash), owner, [*gone, *others])
     }
     row = schema.memories.c
-    found = rows_in(connection, select(row.id).order_by(row.id), row.replaced_by, gone)
+    found = select_in(connection, select(row.id).order_by(row.id), row.replaced_by, gone)
     staying = [each for (each,) in found if each not in set(gone)]
     archived = memory_states.put_away(connection, staying, at)
     query = select(row.id).where(row.agent_id == PROBE)
-    probes = {each for (each,) in rows_in(connection, query, row.id, wanted)}
+    probes = {each for (each,) in select_in(connection, query, row.id, wanted)}
     pieces = {each: memory_history.list_parts(connection, [each]) for each in wanted}
     _delete(connection, gone)
     memory_records.remake(connection, [*gone, *others])
@@ -147,7 +147,7 @@ def list_references() -> Iterator[tuple[Table, str]]:
 def _check(connection: Connection, wanted: Sequence[str]) -> None:
     """Raise for memories that cannot be forgotten."""
     row = schema.memories.c
-    rows = rows_in(connection, select(row.id, row.merged_into), row.id, wanted)
+    rows = select_in(connection, select(row.id, row.merged_into), row.id, wanted)
     found: dict[str, str | None] = {each.id: each.merged_into for each in rows}
     whole = memory_history.find_wholes(connection, wanted)
     for each in wanted:
@@ -188,7 +188,7 @@ def _delete(connection: Connection, gone: Sequence[str]) -> None:
     texts, and are kept by a hash of the question; they can be asked for again.
     """
     row, said = schema.memories.c, schema.verdicts.c
-    created = (each for (each,) in rows_in(connection, select(row.created_at), row.id, gone))
+    created = (each for (each,) in select_in(connection, select(row.created_at), row.id, gone))
     theirs = delete(schema.verdicts).where(said.decider == Decider.LLM)
     connection.execute(theirs.where(said.at >= min(created) - _EARLIER))
     village.forget(connection, gone)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, func, or_, select
 
-from cortex_actors.domain.agent import shown
+from cortex_actors.domain.agent import format_given
 from cortex_actors.domain.insight import MemorySort
 from cortex_actors.domain.memory import Layer, Memory, MemoryStatus, Realm
 from cortex_actors.errors import BadInput, NotFound
@@ -35,12 +35,12 @@ from cortex_actors.rules.decay import DECAYS, Decay, Earning
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.memory import memory_attention as attending
 from cortex_actors.storage.memory_history import PARTS, SAID
-from cortex_actors.storage.realms import readable, unknown
-from cortex_actors.storage.search.matrix import MARGIN, exact_pairs
+from cortex_actors.storage.realms import make_unknown, match_readable
+from cortex_actors.storage.search.matrix import MARGIN, compute_pairs
 from cortex_actors.storage.search.query import Where
-from cortex_actors.storage.search.scope import memory_conditions
+from cortex_actors.storage.search.scope import match_memories
 from cortex_actors.storage.tables import columns
-from cortex_actors.storage.tables.columns import given_text, group_pairs
+from cortex_actors.storage.tables.columns import decode_text, group_pairs
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import (
     memories,
@@ -109,7 +109,7 @@ def list_memories(
     `now` (UTC microseconds) and `decays` say how much attention each has.
     """
     row = memories.c
-    where = memory_conditions(wanted.where, now, decays)
+    where = match_memories(wanted.where, now, decays)
     if wanted.states:
         where.append(row.status.in_(sorted(wanted.states)))
     if wanted.pinned:
@@ -129,7 +129,7 @@ def list_memories(
     return [found[name] for (name,) in rows], total
 
 
-def find(connection: Connection, name: str, *, reader: str | None) -> str:
+def find_id(connection: Connection, name: str, *, reader: str | None) -> str:
     """Return the id that a name means: the id, or its beginning, with or without a # before it.
 
     Raises `NotFound` for what there is not, or is not for this reader, and `BadInput` for a
@@ -141,13 +141,14 @@ def find(connection: Connection, name: str, *, reader: str | None) -> str:
     if len(given) >= LEAST:
         # Behind every character of an id comes the tilde.
         here = memories.c.id.between(wanted, f"{wanted}~")
-        query = select(memories.c.id).where(here, readable(reader)).order_by(memories.c.id)
+        query = select(memories.c.id).where(here, match_readable(reader)).order_by(memories.c.id)
         found = list(connection.execute(query.limit(_MOST)).scalars())
     if not found:
         if len(given) >= LEAST:
-            raise unknown(given)
+            raise make_unknown(given)
         raise NotFound(
-            f"no memory is called {shown(given)}: give {LEAST} characters or more of its id; list "
+            f"no memory is called {format_given(given)}: give {LEAST} characters or more of its "
+            "id; list "
             "them with: cortex memory list"
         )
     if len(found) > 1:
@@ -155,11 +156,11 @@ def find(connection: Connection, name: str, *, reader: str | None) -> str:
     return found[0]
 
 
-def one(connection: Connection, memory_id: str) -> Memory:
+def load_memory(connection: Connection, memory_id: str) -> Memory:
     """Return a memory, whatever its state; raises `NotFound`."""
     found = memory_records.read(connection, [memory_id], MemoryStatus)
     if memory_id not in found:
-        raise unknown(memory_id)
+        raise make_unknown(memory_id)
     return found[memory_id]
 
 
@@ -189,7 +190,7 @@ class RealmHealth:
     promotion_candidates: int = 0
 
 
-def idle(
+def list_idle(
     connection: Connection, *where: ColumnElement[bool], before: int, limit: int, letters: int
 ) -> tuple[list[Idle], int]:
     """Return memories that were last read, or said, before a time, and how many there are.
@@ -198,13 +199,13 @@ def idle(
     is returned.
     """
     row = memories.c
-    there = attending.rows().where(_last() < before, *where)
+    there = attending.select_inputs().where(_last() < before, *where)
     query = there.add_columns(
         func.substr(row.text, 1, letters).label("text"), row.realm, row.agent_id, _last()
     )
     some, total = columns.load_page(connection, query.order_by(_last(), row.id), limit=limit)
     found = [
-        Idle(each.id, text, Realm(realm), agent_id, last, attending.as_held(held))
+        Idle(each.id, text, Realm(realm), agent_id, last, attending.to_inputs(held))
         for each in some
         for *held, text, realm, agent_id, last in (each,)
     ]
@@ -214,7 +215,7 @@ def idle(
 def count_health(
     connection: Connection, *where: ColumnElement[bool], before: int, now: int, earning: Earning
 ) -> dict[Realm, RealmHealth]:
-    """Return how the memories of each realm are; those count as stale that `idle` would name.
+    """Return how the memories of each realm are; those count as stale that `list_idle` would name.
 
     The mean attention is that of when they were weighed last.
     """
@@ -240,7 +241,9 @@ def count_health(
         sums[Realm(realm)] += attention
     for realm, here in found.items():
         here.avg_attention = round(sums[realm] / here.total, _DECIMALS) if here.total else 0.0
-        earned = attending.earned(connection, row.realm == realm, *where, now=now, earning=earning)
+        earned = attending.list_earned(
+            connection, row.realm == realm, *where, now=now, earning=earning
+        )
         here.promotion_candidates = len(earned)
     return found
 
@@ -281,14 +284,14 @@ class ComparedMemories:
     projects: list[str] = field(default_factory=list)
 
 
-def page(
+def read_vectors(
     connection: Connection, model: str, *, before: str | None, where: Iterable[ColumnElement[bool]]
 ) -> list[Row]:
     """Return the next memories before an id that have a vector, newest first, with these."""
     row = memories.c
     query = (
         select(row.id, vectors.c.vector, row.project_id)
-        .join(vectors, embeddings.of_text(memories, model))
+        .join(vectors, embeddings.match_text(memories, model))
         .where(row.status == MemoryStatus.ACTIVE, *where)
         .order_by(row.id.desc())
         .limit(READ)
@@ -301,7 +304,7 @@ def page(
 def sort_vectors(some: Sequence[Row]) -> ComparedMemories:
     """Return memories with their vectors, in the order of their ids; damaged ones do not count."""
     ids, stored, projects = zip(*sorted(some), strict=True) if some else ((), (), ())
-    rows, sound = embeddings.to_rows(stored, embeddings.usual_length(stored[:READ]))
+    rows, sound = embeddings.to_rows(stored, embeddings.find_usual_length(stored[:READ]))
     good = np.flatnonzero(sound).tolist()
     return ComparedMemories(
         [ids[each] for each in good], rows[good], [projects[each] for each in good]
@@ -341,7 +344,7 @@ class PairSearch:
         self._best = np.zeros(0, np.intp), np.zeros(0, np.intp), np.zeros(0, np.float64)
         self._total = 0
 
-    def steps(self) -> Iterator[int]:
+    def list_steps(self) -> Iterator[int]:
         """Yield where each step begins."""
         return iter(range(0, len(self._ids), _ROWS))
 
@@ -355,7 +358,7 @@ class PairSearch:
             mine = (left < right) & (self._projects[left] == self._projects[right])
             self._keep(left[mine], right[mine])
 
-    def found(self) -> tuple[list[Pair], int]:
+    def list_pairs(self) -> tuple[list[Pair], int]:
         """Return the best pairs, the nearest first, ties by id; and how many there are in all."""
         columns = (column.tolist() for column in self._best)
         pairs = [
@@ -368,7 +371,7 @@ class PairSearch:
         """Count pairs that are near enough, and keep the best of them and of those before."""
         for start in range(0, len(left), _BLOCK):
             one, other = left[start : start + _BLOCK], right[start : start + _BLOCK]
-            cosines: Any = exact_pairs(self._rows[one], self._rows[other])
+            cosines: Any = compute_pairs(self._rows[one], self._rows[other])
             near = cosines >= self._threshold
             near &= ~np.isin(one * len(self._ids) + other, self._apart)
             self._total += int(near.sum())
@@ -408,4 +411,4 @@ def _episodes(
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield memories that were said, each with the one by which it is asked for."""
     for of, name, text, at in execute_for(connection, query, ids):
-        yield of, {"id": name, "text": given_text(text) or "", "created_at": at}
+        yield of, {"id": name, "text": decode_text(text) or "", "created_at": at}

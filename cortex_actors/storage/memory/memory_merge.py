@@ -93,7 +93,7 @@ class MergePlan:
         """The memories that were known before and become parts."""
         return tuple(each.part.id for each in self.steps)
 
-    def unmerged(self) -> MergePlan:
+    def as_unmerged(self) -> MergePlan:
         """Return the plan that only saves what it begins with, to be compared later."""
         first = replace(self.first, merge_due=True)
         return replace(self, first=first, steps=(), clashes=())
@@ -127,7 +127,9 @@ def commit(connection: Connection, plan: MergePlan, how: How) -> bool:
     node = plan.first.id
     for step in plan.steps:
         parts, node = (node, step.part.id), step.whole.id
-        memory_states.form(connection, step.whole, parts, at=how.at, by=step.by, why=step.why)
+        memory_states.write_whole(
+            connection, step.whole, parts, at=how.at, by=step.by, why=step.why
+        )
         if not how.quiet:
             change = MemoryChange(
                 ChangeKind.MERGE, node, by=how.by, at=how.at, others=parts, reason=step.why
@@ -153,8 +155,8 @@ def find_known(connection: Connection, memory: Memory, *, merged: bool) -> Memor
     """
     if memory.type not in MERGEABLE:
         return None
-    look = similar_memories.find_active if merged else similar_memories.says
-    found = look(connection, MergeScope.of(memory), memory_records.digest(memory.text))
+    look = similar_memories.find_active if merged else similar_memories.find_text
+    found = look(connection, MergeScope.from_memory(memory), memory_records.digest(memory.text))
     return None if found is None else memory_records.load_active(connection, [found]).get(found)
 
 
@@ -260,7 +262,9 @@ def _holds(connection: Connection, plan: MergePlan) -> bool:
     said = {plan.first.text, *(each.text for each in parts)}
     wholes = [each.whole for each in plan.steps if each.whole.text not in said]
     return not any(
-        similar_memories.says(connection, MergeScope.of(each), memory_records.digest(each.text))
+        similar_memories.find_text(
+            connection, MergeScope.from_memory(each), memory_records.digest(each.text)
+        )
         for each in wholes
     )
 
@@ -292,7 +296,9 @@ def choose_kept(
     if given == Keep.HIGHER_ACCESS:
         is_first = first.access_count >= second.access_count
     elif given == Keep.HIGHER_ATTENTION:
-        is_first = decay.attention_of(first, now, decays) >= decay.attention_of(second, now, decays)
+        is_first = decay.compute_attention(first, now, decays) >= decay.compute_attention(
+            second, now, decays
+        )
     elif sum(named) == 1:
         is_first = named[0]
     else:
@@ -338,7 +344,7 @@ def consolidate(
         ChangeKind.CONSOLIDATE, kept.id, by=by, at=at, others=(gone.id,), before=before
     )
     (number,) = memory_history.note(connection, change)
-    return memory_history.number_of(replace(change, id=number), reader)
+    return memory_history.find_number(replace(change, id=number), reader)
 
 
 def _must_fit(first: Memory, second: Memory) -> None:
@@ -365,7 +371,7 @@ def _must_agree(connection: Connection, kept: Memory, gone: Memory) -> None:
     if similar_memories.is_kept(connection, kept.id, gone.id):
         return
     pair = f"cannot consolidate {kept.id} and {gone.id}: they cannot both hold"
-    noted = dict(similar_memories.standing(connection, [kept.id]).get(kept.id, ()))
+    noted = dict(similar_memories.load_conflicts(connection, [kept.id]).get(kept.id, ()))
     if gone.id in noted:
         message = f"{pair} ({noted[gone.id]}); say which does: cortex memory supersede OLD NEW"
         raise Refused(f"{message}, or that both do: cortex memory keep-both {kept.id} {gone.id}")
@@ -386,7 +392,7 @@ def _give(
     read = {
         "access_count": kept.access_count + gone.access_count,
         "accessed_at": _latest(kept.accessed_at, gone.accessed_at),
-        "attention": max(decay.attention_of(each, at, decays) for each in (kept, gone)),
+        "attention": max(decay.compute_attention(each, at, decays) for each in (kept, gone)),
         "weighed_at": at,
     }
     change_in(connection, memory_attention.c.memory_id, [kept.id], read)

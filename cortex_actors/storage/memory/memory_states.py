@@ -64,7 +64,7 @@ _TWINS = (
 _STATES = "SELECT id, status, pinned_at FROM memories WHERE id IN :ids"
 
 
-def form(
+def write_whole(
     connection: Connection,
     whole: Memory,
     part_ids: Sequence[str],
@@ -78,7 +78,7 @@ def form(
     It may have the words of one of them: which of two active memories with the same words is the
     one, never has to be decided. Returns the parts; without any, the whole is active all the same.
     """
-    agent_records.know(connection, (whole.agent_id, *whole.related), at=whole.created_at)
+    agent_records.add_agents(connection, (whole.agent_id, *whole.related), at=whole.created_at)
     memory_records.write(connection, [replace(whole, status=MemoryStatus.ARCHIVED)])
     parts = _into(connection, whole.id, part_ids, at=at, by=by, why=why)
     _become_active(connection, [whole.id], at)
@@ -231,7 +231,9 @@ def _in(
 _OF = "SELECT left_id, right_id FROM memory_apart WHERE left_id IN :ids OR right_id IN :ids"
 
 
-def keep(connection: Connection, ids: Sequence[str], *, at: int, reason: str | None = None) -> None:
+def keep_apart(
+    connection: Connection, ids: Sequence[str], *, at: int, reason: str | None = None
+) -> None:
     """Keep some memories apart, each from every other one; what is known of a pair stays."""
     rows = [
         {"left_id": left, "right_id": right, "at": at, "reason": reason or None}

@@ -17,9 +17,9 @@ from cortex_actors.domain.memory import MERGEABLE, PROBE, CrumbRecord, Memory, M
 from cortex_actors.domain.project import Trust
 from cortex_actors.storage import agent_records, memory_records, projects
 from cortex_actors.storage.memory import village
-from cortex_actors.storage.realms import readable, readers_part
+from cortex_actors.storage.realms import filter_readable, match_readable
 from cortex_actors.storage.tables import schema
-from cortex_actors.storage.tables.columns import group_pairs, put_rows, rows_in, same
+from cortex_actors.storage.tables.columns import group_pairs, match_columns, put_rows, select_in
 from cortex_actors.storage.tables.schema import memories as rows
 
 if TYPE_CHECKING:
@@ -55,12 +55,15 @@ def list_memories(
     """
     asked = {"agent_id": wanted.agent, "realm": wanted.realm, "status": MemoryStatus.ACTIVE}
     query = select(rows.c.id).where(
-        rows.c.id > after, rows.c.agent_id != PROBE, readable(wanted.reader), *same(rows, **asked)
+        rows.c.id > after,
+        rows.c.agent_id != PROBE,
+        match_readable(wanted.reader),
+        *match_columns(rows, **asked),
     )
     ids = list(connection.execute(query.order_by(rows.c.id).limit(limit)).scalars())
     found = memory_records.load_active(connection, ids)
     answered = (to for each in found.values() for to in each.replies_to)
-    seen = readers_part(connection, answered, wanted.reader)
+    seen = filter_readable(connection, answered, wanted.reader)
     return [
         replace(each, replies_to=tuple(to for to in each.replies_to if to in seen))
         for each in map(found.__getitem__, ids)
@@ -72,8 +75,8 @@ def list_crumbs(
 ) -> list[CrumbRecord]:
     """Return the next crumbs behind an id."""
     row = schema.crumbs.c
-    query = select(row.id).where(row.id > after, agent_records.readable(wanted.reader))
-    query = query.where(*same(schema.crumbs, agent_id=wanted.agent))
+    query = select(row.id).where(row.id > after, agent_records.match_readable(wanted.reader))
+    query = query.where(*match_columns(schema.crumbs, agent_id=wanted.agent))
     ids = list(connection.execute(query.order_by(row.id).limit(limit)).scalars())
     return list(map(agent_records.load_crumbs(connection, ids).__getitem__, ids))
 
@@ -100,7 +103,7 @@ def import_records(connection: Connection, found: Sequence[CarriedRecord]) -> Ar
     """Write those records that are not there yet; posts wait to be compared with others'."""
     arrived, new = Arrived(), list[Memory]()
     query = select(rows.c.id, rows.c.text)
-    named = rows_in(connection, query, rows.c.id, {each.item.id for each in found})
+    named = select_in(connection, query, rows.c.id, {each.item.id for each in found})
     texts = {row.id: row.text for row in named}
     # Where what is said only once is said; on a bridge the same words have other readers.
     said = select(*(rows.c[name] for name in _PLACE)).where(
@@ -108,7 +111,7 @@ def import_records(connection: Connection, found: Sequence[CarriedRecord]) -> Ar
     )
     memories = [each.item for each in found if isinstance(each.item, Memory)]
     hashes = {memory_records.digest(each.text) for each in memories}
-    places = {tuple(row) for row in rows_in(connection, said, rows.c.text_hash, hashes)}
+    places = {tuple(row) for row in select_in(connection, said, rows.c.text_hash, hashes)}
     for item, lost in _placed(connection, found):
         if isinstance(item, CrumbRecord):
             is_new = _keep_crumb(connection, item)
@@ -140,7 +143,7 @@ def link_replies(connection: Connection, found: Mapping[str, Iterable[str]]) -> 
     wanted = sorted({(one, to) for one, some in found.items() for to in some if one != to})
     query = select(rows.c.id, rows.c.trust)
     ids = {each for pair in wanted for each in pair}
-    trusted = {row.id: row.trust for row in rows_in(connection, query, rows.c.id, ids)}
+    trusted = {row.id: row.trust for row in select_in(connection, query, rows.c.id, ids)}
     made = (
         {"memory_id": one, "replied_id": to}
         for one, to in wanted
@@ -158,7 +161,7 @@ def _placed(
     Any other is of no project from now on.
     """
     known = projects.load_names(connection)
-    called = group_pairs((each.name, each.id) for each in projects.followed(connection))
+    called = group_pairs((each.name, each.id) for each in projects.list_followed(connection))
     for item, name, _secrets in found:
         if not item.project_id or item.project_id in known:
             yield item, ""

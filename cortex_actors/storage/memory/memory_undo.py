@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, delete, or_, select
 
-from cortex_actors.clock import iso
+from cortex_actors.clock import format_iso
 from cortex_actors.domain.memory import MERGEABLE, ChangeKind, Memory, MemoryStatus, Realm
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_records
@@ -27,7 +27,7 @@ from cortex_actors.storage.memory import memory_delete, memory_lists, memory_sta
 from cortex_actors.storage.memory_history import MERGES, MemoryChange
 from cortex_actors.storage.search import similar_memories
 from cortex_actors.storage.search.similar_memories import MergeScope
-from cortex_actors.storage.tables.columns import change_in, change_rows, rows_in
+from cortex_actors.storage.tables.columns import change_in, change_rows, select_in
 from cortex_actors.storage.tables.schema import (
     memories,
     memory_attention,
@@ -35,7 +35,7 @@ from cortex_actors.storage.tables.schema import (
     memory_tags,
     passages,
 )
-from cortex_actors.text.summary import abstract, summary
+from cortex_actors.text.summary import make_abstract, make_summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,10 +53,10 @@ def undo(
     Raises `NotFound`, and `Refused` where it was undone already, what it did is not so any more, or
     it is one that cannot be undone.
     """
-    change = memory_history.one(connection, number, reader=reader)
+    change = memory_history.load_change(connection, number, reader=reader)
     if change.undone_at is not None:
         message = f"change {number} was undone already, by {change.undone_by}"
-        raise Refused(f"{message} at {iso(change.undone_at)}")
+        raise Refused(f"{message} at {format_iso(change.undone_at)}")
     if change.kind in MERGES:
         return change, _take_apart(connection, change, by=by, at=at, reader=reader)
     take_back = _WAYS.get(change.kind)
@@ -110,7 +110,7 @@ def _take_apart(
     if keeps:
         _give_back(connection, change, parts)
     reason = f"change {change.number}" if change.id else None
-    memory_states.keep(connection, [*parts, whole] if keeps else parts, at=at, reason=reason)
+    memory_states.keep_apart(connection, [*parts, whole] if keeps else parts, at=at, reason=reason)
     if change.id:
         memory_history.mark(connection, change.id, by=by, at=at)
     told = MemoryChange(ChangeKind.SPLIT, whole, by=by, at=at, others=tuple(parts))
@@ -149,7 +149,7 @@ def edit(connection: Connection, memory: Memory, *, content: str, by: str, at: i
         return []
     to = memory_records.digest(text).hex()
     before = {"text": memory.text, "abstract": memory.abstract, "to": to}
-    _reword(connection, memory, text=text, short=abstract(content))
+    _reword(connection, memory, text=text, short=make_abstract(content))
     change = MemoryChange(ChangeKind.SUPERSEDE, memory.id, by=by, at=at, before=before)
     memory_history.note(connection, change)
     row = memories.c
@@ -165,7 +165,9 @@ def edit(connection: Connection, memory: Memory, *, content: str, by: str, at: i
 def _reword(connection: Connection, memory: Memory, *, text: str, short: str) -> None:
     """Write a memory's words, and make what is made of them again."""
     name = memory.id
-    there = similar_memories.says(connection, MergeScope.of(memory), memory_records.digest(text))
+    there = similar_memories.find_text(
+        connection, MergeScope.from_memory(memory), memory_records.digest(text)
+    )
     if there is not None and memory.type in MERGEABLE:
         raise Refused(
             f"cannot give {name} these words: {there} says just that already; keep one of the two: "
@@ -173,14 +175,14 @@ def _reword(connection: Connection, memory: Memory, *, text: str, short: str) ->
         )
     around = [name, *memory_records.list_following(connection, [name])]
     query = select(passages.c.text_hash)
-    old = {row.text_hash for row in rows_in(connection, query, passages.c.item_id, around)}
+    old = {row.text_hash for row in select_in(connection, query, passages.c.item_id, around)}
     content = text.removeprefix(f"{memory.role}: ") if memory.role else text
     is_due = memory.type in MERGEABLE and memory.realm is not Realm.VILLAGE
     values = {
         "text": text,
         "text_hash": memory_records.digest(text),
         "abstract": short,
-        "summary": summary(content),
+        "summary": make_summary(content),
         "merge_due": int(is_due),
     }
     change_rows(connection, memories, [{"one": name, **values}])
@@ -203,7 +205,7 @@ def _come_back(connection: Connection, change: MemoryChange, at: int) -> list[st
     row = _row(connection, change.memory_id)
     if change.is_edit:
         _must_be(row, MemoryStatus.ACTIVE, f"undo change {change.number}")
-        memory, before = memory_lists.one(connection, row.id), change.before
+        memory, before = memory_lists.load_memory(connection, row.id), change.before
         if memory_records.digest(memory.text).hex() != before.get("to"):
             message = f"cannot undo change {change.number}: {row.id} was edited since"
             raise Refused(f"{message}; first undo that: cortex memory changes {row.id}")

@@ -33,7 +33,7 @@ from cortex_actors.domain.memory import (
 )
 from cortex_actors.errors import IndexDown
 from cortex_actors.storage import embeddings, memory_records
-from cortex_actors.storage.realms import readable
+from cortex_actors.storage.realms import match_readable
 from cortex_actors.storage.search.dense import Dense, DenseQuestion
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import (
@@ -85,7 +85,7 @@ def lack_vectors(connection: sa.Connection, model: str) -> bool:
 
 def _waiting(model: str) -> sa.Select[Any]:
     """Return the query for posts that have still to be compared, with their vectors of a model."""
-    own = embeddings.of_text(memories, model)
+    own = embeddings.match_text(memories, model)
     return sa.select(posts_due.c.memory_id).join(memories).outerjoin(vectors, own)
 
 
@@ -135,7 +135,7 @@ def list_groups(
     query = sa.select(convergences).where(_readable(reader)).order_by(convergences.c.id.desc())
     rows = connection.execute(query.limit(limit)).all()
     of = sa.select(_MEMBERS.convergence_id, _MEMBERS.memory_id).order_by(_MEMBERS.memory_id)
-    posts = columns.rows_in(connection, of, _MEMBERS.convergence_id, (row.id for row in rows))
+    posts = columns.select_in(connection, of, _MEMBERS.convergence_id, (row.id for row in rows))
     members = columns.group_pairs((number, memory_id) for number, memory_id in posts)
     return [{**columns.as_dict(row), "memory_ids": members[row.id]} for row in rows]
 
@@ -162,7 +162,7 @@ def _readable(reader: str | None) -> Any:
     kept = sa.exists().where(
         _MEMBERS.convergence_id == convergences.c.id,
         memories.c.id == _MEMBERS.memory_id,
-        ~readable(reader),
+        ~match_readable(reader),
     )
     return ~kept
 
@@ -177,7 +177,7 @@ def list_posts(
     connection: sa.Connection, thread: str, *, reader: str | None, limit: int
 ) -> tuple[list[Memory], int]:
     """Return the newest posts of a thread, oldest first, and how many there are in all."""
-    mine = sa.and_(_ROWS.thread == thread, said(reader))
+    mine = sa.and_(_ROWS.thread == thread, may_read_post(reader))
     newest = sa.select(_ROWS.id).where(mine).order_by(_ROWS.created_at.desc(), _ROWS.id.desc())
     rows, total = columns.load_page(connection, newest, limit=limit)
     found = memory_records.load_active(connection, (name for (name,) in rows))
@@ -191,16 +191,16 @@ def list_threads(
 
     Of each its posts, who took part, and when it began and ended (UTC microseconds).
     """
-    mine = sa.and_(_ROWS.thread != "", said(reader))
+    mine = sa.and_(_ROWS.thread != "", may_read_post(reader))
     last = sa.func.max(_ROWS.created_at)
     first = sa.func.min(_ROWS.created_at).label("first_at")
     count = sa.func.count().label("posts")
     query = sa.select(_ROWS.thread, count, first, last.label("last_at"))
     query = query.where(mine).group_by(_ROWS.thread).order_by(last.desc(), _ROWS.thread)
     rows, total = columns.load_page(connection, query, limit=limit, skip=skip)
-    spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(said(reader)).distinct()
+    spoke = sa.select(_ROWS.thread, _ROWS.agent_id).where(may_read_post(reader)).distinct()
     spoke = spoke.order_by(_ROWS.agent_id)
-    voices = columns.rows_in(connection, spoke, _ROWS.thread, (row.thread for row in rows))
+    voices = columns.select_in(connection, spoke, _ROWS.thread, (row.thread for row in rows))
     agents = columns.group_pairs((name, agent) for name, agent in voices)
     return [{**columns.as_dict(row), "agents": agents[row.thread]} for row in rows], total
 
@@ -212,10 +212,10 @@ def list_answers(
     query = (
         sa.select(memory_replies.c.replied_id, _ROWS.id)
         .join(memories, _ROWS.id == memory_replies.c.memory_id)
-        .where(said(reader))
+        .where(may_read_post(reader))
         .order_by(_ROWS.created_at, _ROWS.id)
     )
-    rows = columns.rows_in(connection, query, memory_replies.c.replied_id, ids)
+    rows = columns.select_in(connection, query, memory_replies.c.replied_id, ids)
     found = columns.group_pairs((replied, answer) for replied, answer in rows)
     return {replied: tuple(some) for replied, some in found.items()}
 
@@ -248,12 +248,14 @@ def find_stated(connection: sa.Connection, memory: Memory, text_hash: bytes) -> 
 def count_spoken(connection: sa.Connection, reader: str | None) -> dict[str, dict[str, int]]:
     """Return how much was said: by realm, by agent and by type."""
     words = {"by_realm": _ROWS.realm, "by_agent": _ROWS.agent_id, "by_type": _ROWS.type}
-    return {by: columns.count_by(connection, it, said(reader)) for by, it in words.items()}
+    return {by: columns.count_by(connection, it, may_read_post(reader)) for by, it in words.items()}
 
 
-def said(reader: str | None) -> sa.ColumnElement[bool]:
+def may_read_post(reader: str | None) -> sa.ColumnElement[bool]:
     """Return the condition on a row of `memories` that it is a post that may be read."""
-    return sa.and_(_ROWS.realm.in_(SPOKEN), _ROWS.status == MemoryStatus.ACTIVE, readable(reader))
+    return sa.and_(
+        _ROWS.realm.in_(SPOKEN), _ROWS.status == MemoryStatus.ACTIVE, match_readable(reader)
+    )
 
 
 #: The list of a search by an item's own text alone.
@@ -277,7 +279,7 @@ class NearPosts:
         self.model = matrix.model
         self._dense = Dense(_no_index, model=matrix.model, matrix=matrix)
 
-    def near(
+    def find_nearest(
         self,
         connection: sa.Connection,
         row: Matrix,
@@ -297,26 +299,28 @@ class NearPosts:
             .where(
                 passages.c.collection.in_([memory_records.COLLECTIONS[realm] for realm in SPOKEN]),
                 passages.c.place != SearchPlace.PAIRED,
-                said(reader),
+                may_read_post(reader),
             )
         )
         if but is not None:
             allowed = allowed.where(memories.c.agent_id != but)
         flat = np.ascontiguousarray(row, np.float32).reshape(-1)
-        answer = self._dense.near(connection, DenseQuestion(flat, self.model, most), allowed)
+        answer = self._dense.find_nearest(
+            connection, DenseQuestion(flat, self.model, most), allowed
+        )
         found = {each.item_id: each.score for each in answer.lists[_ALONE] if each.score >= floor}
-        known = {each.memory.id: each for each in self.posts(connection, list(found))}
+        known = {each.memory.id: each for each in self.load_posts(connection, list(found))}
         return [
             Post(known[name].memory, known[name].row, score)
             for name, score in found.items()
             if name in known
         ]
 
-    def posts(self, connection: sa.Connection, ids: Sequence[str]) -> list[Post]:
+    def load_posts(self, connection: sa.Connection, ids: Sequence[str]) -> list[Post]:
         """Return those of some memories that may be found and have a vector, in that order."""
         live = memory_records.load_active(connection, ids)
         hashes = {name: memory_records.digest(each.text) for name, each in live.items()}
-        rows = embeddings.stored_vectors(connection, self.model, list(hashes.values()))
+        rows = embeddings.load_vectors(connection, self.model, list(hashes.values()))
         return [Post(live[each], rows[hashes[each]]) for each in ids if hashes.get(each) in rows]
 
 

@@ -30,7 +30,7 @@ from cortex_actors.domain.insight import Conflict, Decider, Relation
 from cortex_actors.errors import NotFound
 from cortex_actors.rules.proposals import ProposalKind
 from cortex_actors.storage import embeddings
-from cortex_actors.storage.insight_records import of_project, settle
+from cortex_actors.storage.insight_records import select_of_project, settle
 from cortex_actors.storage.pipeline import verdicts
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.dialect import execute_for, execute_many
@@ -103,7 +103,7 @@ class Contradiction:
         """Whether it keeps both from being believed: in different places both may hold."""
         return self.type != Conflict.CONTEXTUAL
 
-    def against(self, insight_id: str) -> bool:
+    def is_against(self, insight_id: str) -> bool:
         """Whether it speaks against one of the two.
 
         Both of a contextual pair may hold, until a person decides for one.
@@ -122,19 +122,19 @@ _INSERT = (
 )
 
 
-def id_of(insight_a: str, insight_b: str) -> str:
+def make_id(insight_a: str, insight_b: str) -> str:
     """Return the id of a pair: the same whenever it is found."""
-    return verdicts.proposal_id(ProposalKind.CONTRADICTION, (insight_a, insight_b))
+    return verdicts.make_id(ProposalKind.CONTRADICTION, (insight_a, insight_b))
 
 
-def one(connection: Connection, contradiction_id: str) -> Contradiction | None:
+def load_contradiction(connection: Connection, contradiction_id: str) -> Contradiction | None:
     """Return a contradiction by its id."""
     query = select(contradictions).where(contradictions.c.id == contradiction_id)
     row = connection.execute(query).one_or_none()
-    return None if row is None else columns.entity(Contradiction, row)
+    return None if row is None else columns.make_entity(Contradiction, row)
 
 
-def listed(
+def list_contradictions(
     connection: Connection,
     *,
     status: str | None = None,
@@ -148,12 +148,12 @@ def listed(
     """
     order = contradictions.c.type == Conflict.CONTEXTUAL, contradictions.c.detected_at.desc()
     query = select(contradictions).order_by(*order, contradictions.c.id).limit(limit)
-    query = query.where(*columns.same(contradictions, status=status))
+    query = query.where(*columns.match_columns(contradictions, status=status))
     if project_id is not None:
-        said = of_project(project_id)
+        said = select_of_project(project_id)
         sides = contradictions.c.insight_a.in_(said), contradictions.c.insight_b.in_(said)
         query = query.where(and_(*sides) if both else or_(*sides))
-    return [columns.entity(Contradiction, row) for row in connection.execute(query)]
+    return [columns.make_entity(Contradiction, row) for row in connection.execute(query)]
 
 
 def count(connection: Connection, status: str = OPEN) -> int:
@@ -175,7 +175,7 @@ def measure_distances(connection: Connection, some: Iterable[Contradiction]) -> 
         .where(place.withdrawn_at.is_(None), projects.c.active == 1)
     )
     sides = {side for pair in pairs.values() for side in pair}
-    rows = list(columns.rows_in(connection, query, place.insight_id, sorted(sides)))
+    rows = list(columns.select_in(connection, query, place.insight_id, sorted(sides)))
     files = columns.group_pairs((row.insight_id, row.path) for row in rows)
     ours = columns.group_pairs((row.insight_id, row.project_id) for row in rows)
 
@@ -188,14 +188,16 @@ def measure_distances(connection: Connection, some: Iterable[Contradiction]) -> 
     }
 
 
-def of(connection: Connection, ids: Iterable[str]) -> dict[str, list[Contradiction]]:
+def load_contradictions(
+    connection: Connection, ids: Iterable[str]
+) -> dict[str, list[Contradiction]]:
     """Return the contradictions of those insights, decided ones too, by insight and id."""
     wanted = list(dict.fromkeys(ids))
     found: dict[str, Contradiction] = {}
     for some in columns.split_chunks(wanted):
         sides = contradictions.c.insight_a.in_(some), contradictions.c.insight_b.in_(some)
         for row in connection.execute(select(contradictions).where(or_(*sides))):
-            found[row.id] = columns.entity(Contradiction, row)
+            found[row.id] = columns.make_entity(Contradiction, row)
     asked = set(wanted)
     return columns.group_pairs(
         (side, each) for _, each in sorted(found.items()) for side in asked.intersection(each.pair)
@@ -256,7 +258,9 @@ def decide(
     contradicted as long as both are said), without it that both may; `dismissed` that there is no
     contradiction. Raises `NotFound` for an unknown id.
     """
-    found = one(connection, contradiction_id) or _possible(connection, contradiction_id, at=at)
+    found = load_contradiction(connection, contradiction_id) or _possible(
+        connection, contradiction_id, at=at
+    )
     if found is None:
         raise NotFound(
             f"no contradiction has the id {contradiction_id}; list them with: cortex contradictions"
@@ -281,8 +285,8 @@ def decide(
 
 def _possible(connection: Connection, name: str, *, at: int) -> Contradiction | None:
     """Return a possible contradiction as one from now on, written down; None for another id."""
-    asked = verdicts.proposal(connection, name)
-    if asked is None or asked.id != id_of(*asked.pair):
+    asked = verdicts.find_proposal(connection, name)
+    if asked is None or asked.id != make_id(*asked.pair):
         return None
     found = Contradiction(
         *(asked.id, asked.insight_a, asked.insight_b, str(Conflict.DIRECT), asked.similarity),
@@ -300,7 +304,11 @@ def reopen(connection: Connection, name: str, *, at: int, by: str = OWNER.by) ->
     """
     held = [each for each in verdicts.list_given(connection) if each.undone_at is None]
     unsure = next((each.pair for each in held if each.item == name), None)
-    found = one(connection, name) or verdicts.decided_pair(connection, name) or unsure
+    found = (
+        load_contradiction(connection, name)
+        or verdicts.find_decided_pair(connection, name)
+        or unsure
+    )
     if found is None:
         raise NotFound(f"nothing was decided about {name}; see: cortex contradictions --status all")
     if isinstance(found, Contradiction):
@@ -345,21 +353,23 @@ def get_clusters(connection: Connection, cluster_ids: Iterable[str]) -> list[Sto
     wanted = sorted(cluster_ids)
     inside = load_members(connection, wanted)
     return [
-        columns.entity(StoredCluster, row, members=tuple(inside.get(row.id, ())))
-        for row in columns.rows_in(connection, select(clusters), clusters.c.id, wanted)
+        columns.make_entity(StoredCluster, row, members=tuple(inside.get(row.id, ())))
+        for row in columns.select_in(connection, select(clusters), clusters.c.id, wanted)
     ]
 
 
 def load_clusters(connection: Connection, ids: Iterable[str]) -> dict[str, str]:
     """Return the cluster of each of those insights that is in one."""
-    rows = columns.rows_in(connection, select(cluster_insights), cluster_insights.c.insight_id, ids)
+    rows = columns.select_in(
+        connection, select(cluster_insights), cluster_insights.c.insight_id, ids
+    )
     return {row.insight_id: row.cluster_id for row in rows}
 
 
 def load_members(connection: Connection, cluster_ids: Collection[str]) -> dict[str, list[str]]:
     """Return the insights of each cluster, in order."""
     query = select(cluster_insights).order_by(cluster_insights.c.insight_id)
-    rows = columns.rows_in(connection, query, cluster_insights.c.cluster_id, cluster_ids)
+    rows = columns.select_in(connection, query, cluster_insights.c.cluster_id, cluster_ids)
     return columns.group_pairs((row.cluster_id, row.insight_id) for row in rows)
 
 
@@ -370,7 +380,7 @@ def load_together(connection: Connection, ids: Iterable[str]) -> set[str]:
     return wanted.union(*inside.values())
 
 
-def everybody(connection: Connection) -> set[str]:
+def load_clustered(connection: Connection) -> set[str]:
     """Return the ids of all insights that are in a cluster."""
     return set(connection.execute(select(cluster_insights.c.insight_id)).scalars())
 
@@ -389,7 +399,7 @@ def replace_clusters(
     """
     inside = {*touched, *(each for one_ in made for each in one_.members)}
     old = set(load_clusters(connection, inside).values())
-    kept = columns.rows_in(connection, select(clusters), clusters.c.id, old)
+    kept = columns.select_in(connection, select(clusters), clusters.c.id, old)
     since = {row.id: row.made_at for row in kept}
     columns.drop_in(connection, cluster_insights.c.cluster_id, old)
     columns.drop_in(connection, clusters.c.id, old)

@@ -31,12 +31,12 @@ from cortex_actors.storage import insight_records
 from cortex_actors.storage.pipeline import contradictions, principles, reviews
 from cortex_actors.storage.pipeline.insights import filter_private, load_followers
 from cortex_actors.storage.tables.columns import (
+    decode_text,
     encode_text,
-    entity,
-    given_text,
     group_pairs,
+    make_entity,
     put_rows,
-    rows_in,
+    select_in,
 )
 from cortex_actors.storage.tables.dialect import execute, execute_for, execute_many
 from cortex_actors.storage.tables.schema import agreements, insights
@@ -62,7 +62,7 @@ def load_voices(connection: Connection, ids: Iterable[str]) -> dict[str, frozens
     A voice is a repository, or a project of none. Insights without a voice are left out.
     """
     rows = execute_for(connection, _VOICES, ids)
-    found = group_pairs((insight_id, given_text(voice) or "") for insight_id, voice in rows)
+    found = group_pairs((insight_id, decode_text(voice) or "") for insight_id, voice in rows)
     return {insight_id: frozenset(some) for insight_id, some in found.items()}
 
 
@@ -77,7 +77,7 @@ _NOTE = "INSERT INTO insight_slots (slot, insight_id) VALUES (?, ?)"
 def load_sharing(connection: Connection, slots: Collection[str]) -> dict[str, set[str]]:
     """Return slot -> the insights that say something on it."""
     rows = execute_for(connection, _SHARING, slots)
-    found = group_pairs((given_text(slot) or "", insight_id) for slot, insight_id in rows)
+    found = group_pairs((decode_text(slot) or "", insight_id) for slot, insight_id in rows)
     return {slot: set(some) for slot, some in found.items()}
 
 
@@ -90,7 +90,7 @@ def replace_slots(
     execute_many(connection, _NOTE, rows)
 
 
-def everybody(connection: Connection) -> set[str]:
+def load_slotted(connection: Connection) -> set[str]:
     """Return the ids of all insights that have slots."""
     return _ids(connection, "SELECT DISTINCT insight_id FROM insight_slots")
 
@@ -204,20 +204,20 @@ def load_texts(connection: Connection, ids: Iterable[str]) -> dict[str, SpokenTe
     places = execute_for(connection, _PLACES, asked)
     for said, path, project, scope, is_live, trust, origin, since, is_followed in places:
         if is_live:
-            text, file = found[said], given_text(path) or ""
+            text, file = found[said], decode_text(path) or ""
             text.scans = scans
             if since is not None:
                 text.since[project] = since
             text.paths.add(file)
             text.projects.add(project)
-            text.scopes.add(given_text(scope) or "")
+            text.scopes.add(decode_text(scope) or "")
             if is_followed:
-                text.places.add((project, given_text(scope) or ""))
+                text.places.add((project, decode_text(scope) or ""))
             text.trusts.add(trust)
             if trust in _VOCAL and not file.lower().endswith(_VOICELESS):
-                text.voices.add(given_text(origin) or "")
+                text.voices.add(decode_text(origin) or "")
     for said, path, project, first, last in execute_for(connection, _REVISIONS, asked):
-        found[said].revisions[given_text(path) or "", project, first // DAY] = (first, last)
+        found[said].revisions[decode_text(path) or "", project, first // DAY] = (first, last)
     rows = execute_for(connection, _SCANS, (each for text in found.values() for each in text.since))
     scans |= {project: [*map(int, times.split(","))] for project, times in rows}
     for said in filter_private(connection, found):
@@ -279,18 +279,18 @@ def load_sure(connection: Connection, confidence: float) -> set[str]:
 
 def filter_active(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say and that nothing speaks against."""
-    return insight_records.among(connection, "i.status = 'active'", ids=ids)
+    return insight_records.filter_ids(connection, "i.status = 'active'", ids=ids)
 
 
 def filter_said(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the insights that files say, whether or not something speaks against them."""
-    return insight_records.among(connection, "i.status IN ('active', 'contradicted')", ids=ids)
+    return insight_records.filter_ids(connection, "i.status IN ('active', 'contradicted')", ids=ids)
 
 
 def filter_live(connection: Connection, ids: Collection[str]) -> set[str]:
     """Return those of the texts that a file says now and that wait for no review."""
     said = "SELECT 1 FROM insight_sources AS s WHERE s.said_id = i.id AND s.withdrawn_at IS NULL"
-    return insight_records.among(connection, f"i.review IS NULL AND EXISTS ({said})", ids=ids)
+    return insight_records.filter_ids(connection, f"i.review IS NULL AND EXISTS ({said})", ids=ids)
 
 
 def find_late(connection: Connection, model: str, after: int) -> tuple[set[str], int]:
@@ -312,9 +312,9 @@ def _ids(connection: Connection, query: str, *values: object) -> set[str]:
 
 def _spoken(row: dict[str, Any]) -> SpokenText:
     """Return a row as a text, without its places."""
-    content, heading = (given_text(row[name]) for name in ("content", "heading"))
+    content, heading = (decode_text(row[name]) for name in ("content", "heading"))
     tags = tuple(json.loads(row["tags"]))
-    return entity(SpokenText, row, content=content or "", heading=heading, tags=tags)
+    return make_entity(SpokenText, row, content=content or "", heading=heading, tags=tags)
 
 
 def load_merits(
@@ -326,15 +326,15 @@ def load_merits(
     the other side is said.
     """
     wanted = list(dict.fromkeys(ids))
-    open_ones = insight_records.among(connection, "i.status = 'contradicted'", ids=wanted)
+    open_ones = insight_records.filter_ids(connection, "i.status = 'contradicted'", ids=wanted)
     stands_for = load_followers(connection, wanted)
-    against = contradictions.of(connection, [*wanted, *stands_for])
+    against = contradictions.load_contradictions(connection, [*wanted, *stands_for])
     derived = principles.load_derived(connection, wanted)
     counts = dict.fromkeys(wanted, 0)
     for side, some in against.items():
-        counts[stands_for.get(side, side)] += sum(each.against(side) for each in some)
+        counts[stands_for.get(side, side)] += sum(each.is_against(side) for each in some)
     spoken_by, said = load_voices(connection, wanted), _decisions(connection, wanted, stands_for)
-    texts = rows_in(connection, select(insights.c.id, insights.c.content), insights.c.id, wanted)
+    texts = select_in(connection, select(insights.c.id, insights.c.content), insights.c.id, wanted)
     why = {row.id: find_caution(row.content) for row in texts}
     differing = contradictions.count_differing(connection, wanted)
     private = filter_private(connection, wanted)

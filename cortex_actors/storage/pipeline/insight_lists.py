@@ -87,12 +87,12 @@ class InsightFilter(ListFilter):
     skip: int = 0
 
 
-def listed(connection: sa.Connection, wanted: InsightFilter) -> list[Insight]:
+def list_insights(connection: sa.Connection, wanted: InsightFilter) -> list[Insight]:
     """Return one page of insights, in the order that is wanted."""
-    query = insight_records.with_evidence().where(*_filters(wanted))
+    query = insight_records.select_evidence().where(*_filters(wanted))
     query = query.order_by(*_ORDER[wanted.sort], insights.c.id)
     rows = connection.execute(query.limit(wanted.limit).offset(wanted.skip))
-    return [insight_records.insight(row) for row in rows]
+    return [insight_records.make_insight(row) for row in rows]
 
 
 def count(connection: sa.Connection, wanted: InsightFilter) -> int:
@@ -100,17 +100,19 @@ def count(connection: sa.Connection, wanted: InsightFilter) -> int:
     return columns.count_rows(connection, insights, *_filters(wanted))
 
 
-def by_ids(connection: sa.Connection, ids: Collection[str]) -> dict[str, Insight]:
+def load_insights(connection: sa.Connection, ids: Collection[str]) -> dict[str, Insight]:
     """Return the insights among those ids, whatever their status."""
-    rows = columns.rows_in(connection, insight_records.with_evidence(), insights.c.id, ids)
-    return {row.id: insight_records.insight(row) for row in rows}
+    rows = columns.select_in(connection, insight_records.select_evidence(), insights.c.id, ids)
+    return {row.id: insight_records.make_insight(row) for row in rows}
 
 
-def said(connection: sa.Connection, ids: Collection[str]) -> dict[str, list[InsightSource]]:
+def load_places(connection: sa.Connection, ids: Collection[str]) -> dict[str, list[InsightSource]]:
     """Return the places where the very text of each insight is now, whatever it counts for."""
-    query = insight_records.places().order_by(insight_sources.c.path, insight_sources.c.line_start)
-    rows = columns.rows_in(connection, query, insight_sources.c.said_id, ids)
-    return columns.group_pairs((row.said_id, insight_records.source(row)) for row in rows)
+    query = insight_records.select_places().order_by(
+        insight_sources.c.path, insight_sources.c.line_start
+    )
+    rows = columns.select_in(connection, query, insight_sources.c.said_id, ids)
+    return columns.group_pairs((row.said_id, insight_records.make_source(row)) for row in rows)
 
 
 def match_path(path: str) -> sa.ColumnElement[bool]:
@@ -125,7 +127,7 @@ def make_conditions(
     """Return what insights and principles have to be alike; `measure` is what has a least."""
     found = [
         table.c.status.in_(sorted(wanted.statuses)),
-        *columns.same(table, category=wanted.category),
+        *columns.match_columns(table, category=wanted.category),
     ]
     if wanted.tag is not None:
         found.append(has_word(table.c.tags, wanted.tag))
@@ -146,9 +148,9 @@ _ORDER: dict[InsightSort, tuple[Any, ...]] = {
 def _filters(wanted: InsightFilter) -> list[sa.ColumnElement[bool]]:
     """Return what an insight has to be."""
     found = make_conditions(insights, wanted, measure=insights.c.confidence)
-    found += columns.same(insights, kind=wanted.kind)
+    found += columns.match_columns(insights, kind=wanted.kind)
     if wanted.project_id is not None:
-        found.append(insights.c.id.in_(insight_records.of_project(wanted.project_id)))
+        found.append(insights.c.id.in_(insight_records.select_of_project(wanted.project_id)))
     if wanted.domain is not None:
         is_none = wanted.domain == NO_DOMAIN
         found.append(insights.c.domain.is_(None if is_none else wanted.domain))
@@ -284,9 +286,9 @@ def load_lines(connection: sa.Connection, ids: Collection[str]) -> list[dict[str
     revisions = sa.func.count(observations.c.file_hash.distinct())
     looks = sa.select(*key, revisions, sa.func.min(times), sa.func.max(times)).group_by(*key)
     looks = looks.select_from(observations.join(insight_sources))
-    looked = columns.rows_in(connection, looks, insight_sources.c.said_id, ids)
+    looked = columns.select_in(connection, looks, insight_sources.c.said_id, ids)
     seen = {(said_id, path): how for said_id, path, *how in looked}
-    rows = columns.rows_in(connection, query, insight_sources.c.said_id, ids)
+    rows = columns.select_in(connection, query, insight_sources.c.said_id, ids)
     by_file = columns.group_pairs(((row.said_id, row.path), row) for row in rows)
     found = []
     for place, some in by_file.items():
@@ -323,7 +325,7 @@ def load_bullets(connection: sa.Connection, principles: Collection[str]) -> list
         .join(resolutions, sa.and_(last.path == told.path, last.agent == told.agent))
         .outerjoin(projects, projects.c.id == last.project_id)
     )
-    rows = columns.rows_in(connection, query, told.principle_id, principles)
+    rows = columns.select_in(connection, query, told.principle_id, principles)
     return sorted(map(columns.as_dict, rows), key=itemgetter("path", "agent", "ordinal"))
 
 
@@ -334,5 +336,6 @@ def load_revocations(
     query = sa.select(revocations).order_by(revocations.c.id)
     named = sa.tuple_(revocations.c.kind, revocations.c.key)
     return [
-        columns.entity(Revocation, row) for row in columns.rows_in(connection, query, named, keys)
+        columns.make_entity(Revocation, row)
+        for row in columns.select_in(connection, query, named, keys)
     ]

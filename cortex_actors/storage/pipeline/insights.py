@@ -34,7 +34,7 @@ from sqlalchemy import Connection, func, select, update
 from cortex_actors.domain.insight import Granularity, Insight, InsightSource, InsightStatus
 from cortex_actors.rules.classification import classify
 from cortex_actors.storage import insight_records
-from cortex_actors.storage.embeddings import Matrix, embedded_text, stored_vectors
+from cortex_actors.storage.embeddings import Matrix, load_vectors, make_text
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.dialect import execute, execute_for, execute_many
 from cortex_actors.storage.tables.schema import insight_sources, insights, observations, reviews
@@ -164,7 +164,7 @@ def filter_private(connection: Connection, ids: Iterable[str]) -> set[str]:
 def hand_over(connection: Connection, path: str, *, project_id: str, at: int) -> None:
     """Make what a file says now a project's: a folder inside one may have become its own."""
     said = load_live_sources(connection, path).values()
-    begin(connection, set(said), project_id=project_id, at=at)
+    note_beginning(connection, set(said), project_id=project_id, at=at)
     connection.execute(
         update(insight_sources)
         .where(insight_sources.c.path == path, insight_sources.c.withdrawn_at.is_(None))
@@ -173,7 +173,9 @@ def hand_over(connection: Connection, path: str, *, project_id: str, at: int) ->
     )
 
 
-def begin(connection: Connection, said: Iterable[str], *, project_id: str, at: int) -> None:
+def note_beginning(
+    connection: Connection, said: Iterable[str], *, project_id: str, at: int
+) -> None:
     """Note since when a project says texts; what it says already keeps its time."""
     execute_for(connection, _BEGIN, said, project_id, at)
 
@@ -256,7 +258,9 @@ def join(connection: Connection, same: Mapping[str, str]) -> set[str]:
     whole = load_representatives(connection, same.values())
     wanted = {said: whole.get(other, other) for said, other in same.items()}
     both = (*wanted, *wanted.values())
-    said_now = insight_records.among(connection, insight_records.STANDS.format(i="i"), ids=both)
+    said_now = insight_records.filter_ids(
+        connection, insight_records.STANDS.format(i="i"), ids=both
+    )
     leads = set(load_followers(connection, wanted).values())
     taken = {
         said: other
@@ -339,7 +343,7 @@ class Finding:
         """What is embedded of it: a statement alone, a section with its heading."""
         if self.granularity is Granularity.STATEMENT:
             return self.content
-        return embedded_text(self.source.heading, self.content)
+        return make_text(self.source.heading, self.content)
 
 
 def compare_file(
@@ -380,7 +384,7 @@ def learn(
     new = said - {each for (each,) in execute_for(connection, _KNOWN, said)}
     _keep(connection, findings, at)
     counted = load_representatives(connection, said)
-    begin(connection, said, project_id=project_id, at=at)
+    note_beginning(connection, said, project_id=project_id, at=at)
     attach(connection, found, project_id=project_id, at=at, counted=counted)
     observe(connection, path, found, at)
     withdraw(connection, spots.keys() - {each.spot for each in found}, at)
@@ -411,9 +415,9 @@ def withdraw_said(
 
 def count(connection: Connection, project_id: str | None = None) -> int:
     """Return how many insights are live, or how many of those a project says."""
-    live = insight_records.live_insights()
+    live = insight_records.match_live()
     if project_id is not None:
-        live &= insights.c.id.in_(insight_records.of_project(project_id))
+        live &= insights.c.id.in_(insight_records.select_of_project(project_id))
     return columns.count_rows(connection, insights, live)
 
 
@@ -430,7 +434,7 @@ def count_by_project(connection: Connection) -> dict[str, int]:
         select(insight_sources.c.project_id, func.count(insight_sources.c.insight_id.distinct()))
         .join(insights, insights.c.id == insight_sources.c.insight_id)
         .where(insight_sources.c.withdrawn_at.is_(None))
-        .where(insight_records.live_insights())
+        .where(insight_records.match_live())
         .group_by(insight_sources.c.project_id)
     )
     return dict(connection.execute(query).all())
@@ -438,14 +442,16 @@ def count_by_project(connection: Connection) -> dict[str, int]:
 
 def load_live(connection: Connection, ids: Iterable[str]) -> dict[str, Insight]:
     """Return the live insights among those ids."""
-    query = insight_records.with_evidence().where(insight_records.live_among())
-    rows = columns.rows_in(connection, query, insights.c.id, ids)
-    return {row.id: insight_records.insight(row) for row in rows}
+    query = insight_records.select_evidence().where(insight_records.match_live_among())
+    rows = columns.select_in(connection, query, insights.c.id, ids)
+    return {row.id: insight_records.make_insight(row) for row in rows}
 
 
 def list_ids(connection: Connection, project_id: str) -> list[str]:
     """Return the ids of the insights that a project says now."""
-    return [row.insight_id for row in connection.execute(insight_records.of_project(project_id))]
+    return [
+        row.insight_id for row in connection.execute(insight_records.select_of_project(project_id))
+    ]
 
 
 def load_sources(
@@ -453,12 +459,12 @@ def load_sources(
 ) -> dict[str, list[InsightSource]]:
     """Return the places of insights now, by path and line; places in the project `first` lead."""
     query = (
-        insight_records.places()
+        insight_records.select_places()
         .order_by(insight_sources.c.project_id != (first or ""))
         .order_by(insight_sources.c.path, insight_sources.c.line_start, insight_sources.c.ordinal)
     )
-    rows = columns.rows_in(connection, query, insight_sources.c.insight_id, ids)
-    return columns.group_pairs((row.insight_id, insight_records.source(row)) for row in rows)
+    rows = columns.select_in(connection, query, insight_sources.c.insight_id, ids)
+    return columns.group_pairs((row.insight_id, insight_records.make_source(row)) for row in rows)
 
 
 def weigh(connection: Connection, confidences: Iterable[tuple[str, float]]) -> None:
@@ -499,7 +505,7 @@ def load_undecided(connection: Connection, model: str, ids: Iterable[str]) -> di
     found: dict[str, Matrix] = {}
     for some in columns.split_chunks(sorted(ids)):
         hashes = dict(connection.execute(query.where(insights.c.id.in_(some))).all())
-        rows = stored_vectors(connection, model, list(hashes.values()))
+        rows = load_vectors(connection, model, list(hashes.values()))
         found |= {name: rows[digest] for name, digest in hashes.items() if digest in rows}
     return found
 

@@ -17,7 +17,7 @@ from cortex_actors.rules import decay, promotion
 from cortex_actors.storage.insight_records import count_observed, find_scanned_at
 from cortex_actors.storage.ledger.backups import compute_horizon
 from cortex_actors.storage.tables import schema as tables
-from cortex_actors.storage.tables.columns import change_rows, rows_in
+from cortex_actors.storage.tables.columns import change_rows, select_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -45,7 +45,7 @@ class DecayScales:
     fading: decay.Fading = decay.DEFAULTS
 
     @classmethod
-    def of(cls, chosen: OrganisationSettings) -> DecayScales:
+    def from_settings(cls, chosen: OrganisationSettings) -> DecayScales:
         """Return what the settings say."""
         return cls(chosen.weights, chosen.fading)
 
@@ -67,12 +67,12 @@ class PrincipleEvidence:
     seen_at: int
     links: int
 
-    def parts(self, now: int, scales: DecayScales) -> tuple[promotion.RankPart, ...]:
+    def list_parts(self, now: int, scales: DecayScales) -> tuple[promotion.RankPart, ...]:
         """Return what its rank is made of at a time."""
-        return promotion.parts(
+        return promotion.list_parts(
             self.confidence,
             self.observed,
-            recency=self.recency(now, scales),
+            recency=self.compute_recency(now, scales),
             quality=self.quality,
             links=self.links,
             weights=scales.weights,
@@ -80,11 +80,11 @@ class PrincipleEvidence:
 
     def rank(self, now: int, scales: DecayScales) -> float:
         """Return its rank at a time."""
-        return promotion.rank(self.parts(now, scales))
+        return promotion.compute_rank(self.list_parts(now, scales))
 
-    def recency(self, now: int, scales: DecayScales) -> float:
+    def compute_recency(self, now: int, scales: DecayScales) -> float:
         """Return how fresh it is at a time."""
-        days = decay.days_since(self.seen_at, now)
+        days = decay.count_days(self.seen_at, now)
         return decay.recency(days, self.observed, fading=scales.fading)
 
 
@@ -105,7 +105,7 @@ class Faded:
 DEFAULTS = DecayScales()
 
 
-def today(connection: Connection, now: int) -> int:
+def get_today(connection: Connection, now: int) -> int:
     """Return the time that ages count to: that of the ledger's last events where `now` is ahead.
 
     A clock that is wrong for an hour must not make everything old.
@@ -113,15 +113,15 @@ def today(connection: Connection, now: int) -> int:
     return compute_horizon(connection, now, 0)
 
 
-def evidence(connection: Connection, ids: Iterable[str]) -> dict[str, PrincipleEvidence]:
+def load_evidence(connection: Connection, ids: Iterable[str]) -> dict[str, PrincipleEvidence]:
     """Return what is counted about principles, by id; ids that are not known are left out."""
     return {row.id: _evidence(row) for row in _rows(connection, ids)}
 
 
-def faded(connection: Connection, now: int, scales: DecayScales = DEFAULTS) -> list[Faded]:
+def find_faded(connection: Connection, now: int, scales: DecayScales = DEFAULTS) -> list[Faded]:
     """Return every principle whose rank or status is another one after a run of decay.
 
-    `now` is in UTC microseconds, and what `today` gives for the clock.
+    `now` is in UTC microseconds, and what `get_today` gives for the clock.
     """
     return list(_judged(connection.execute(_standing()), now, scales, decay.decay_standing))
 
@@ -153,7 +153,7 @@ def _judged(
     """Yield the present state of principles, where it differs from the row."""
     for row in rows:
         found = _evidence(row)
-        ranked, days = found.rank(now, scales), decay.days_since(found.seen_at, now)
+        ranked, days = found.rank(now, scales), decay.count_days(found.seen_at, now)
         before = decay.DecayStanding(row.status, row.strikes)
         after = judge(before, ranked, days=days, fading=scales.fading)
         if after != before or abs(ranked - row.rank) >= CLOSE:
@@ -168,7 +168,7 @@ def _evidence(row: Any) -> PrincipleEvidence:
 
 def _rows(connection: Connection, ids: Iterable[str]) -> Iterator[Any]:
     """Yield principles with what is counted about each."""
-    return rows_in(connection, _standing(), tables.principles.c.id, sorted(set(ids)))
+    return select_in(connection, _standing(), tables.principles.c.id, sorted(set(ids)))
 
 
 def _standing() -> Any:

@@ -26,8 +26,8 @@ from sqlalchemy import ColumnElement, Connection, exists, func, or_, select
 from cortex_actors.domain import insight
 from cortex_actors.domain.principle import Link, LinkType, Principle, PrincipleStatus
 from cortex_actors.rules.clustering import Subject
-from cortex_actors.storage.embeddings import Matrix, stored_vectors
-from cortex_actors.storage.insight_records import of_project
+from cortex_actors.storage.embeddings import Matrix, load_vectors
+from cortex_actors.storage.insight_records import select_of_project
 from cortex_actors.storage.pipeline import principles as links
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.pipeline.insight_lists import ListFilter, make_conditions
@@ -93,7 +93,7 @@ def load_projects(connection: Connection, ids: Collection[str]) -> dict[str, lis
         .group_by(derivations.c.principle_id, tables.projects.c.id)
         .order_by(tables.projects.c.name)
     )
-    rows = columns.rows_in(connection, query, derivations.c.principle_id, ids)
+    rows = columns.select_in(connection, query, derivations.c.principle_id, ids)
     return columns.group_pairs((row.principle_id, row.name) for row in rows)
 
 
@@ -111,7 +111,9 @@ def _filters(wanted: PrincipleFilter) -> list[ColumnElement[bool]]:
     if wanted.project_id is not None:
         # What comes of what the project says now.
         said = func.coalesce(insights.c.superseded_by, insights.c.id)
-        own = select(derivations.c.principle_id).where(said.in_(of_project(wanted.project_id)))
+        own = select(derivations.c.principle_id).where(
+            said.in_(select_of_project(wanted.project_id))
+        )
         own = own.join(insights, insights.c.id == derivations.c.insight_id)
         found.append(principles.c.id.in_(own))
     if wanted.domain == insight.NO_DOMAIN:
@@ -138,7 +140,7 @@ class LinkFilter:
     statuses: frozenset[PrincipleStatus] = frozenset(PrincipleStatus)
     limit: int = 40
 
-    def takes(self, link: Link) -> bool:
+    def accepts(self, link: Link) -> bool:
         """Tell whether a link is of those that are wanted."""
         return link.type in self.kinds and link.strength >= self.least
 
@@ -152,14 +154,14 @@ class PrincipleGraph:
     total: int
 
 
-def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> PrincipleGraph:
+def load_around(connection: Connection, principle_id: str, wanted: LinkFilter) -> PrincipleGraph:
     """Return a principle with those it is linked with, and the links among them.
 
     Of more than fit, those it is linked with most strongly.
     """
     gone = reviews.load_revoked_principles(connection)
     near = links.load_links(connection, [principle_id]).get(principle_id, [])
-    others = list(dict.fromkeys(e.other(principle_id) for e in near if wanted.takes(e)))
+    others = list(dict.fromkeys(e.find_other_end(principle_id) for e in near if wanted.accepts(e)))
     query = select(principles.c.id).where(principles.c.status.in_(map(str, wanted.statuses)))
     standing = set(connection.execute(query.where(principles.c.id.in_(others))).scalars())
     known = [each for each in others if each in standing and each not in gone]
@@ -167,7 +169,7 @@ def around(connection: Connection, principle_id: str, wanted: LinkFilter) -> Pri
     found = [each for each in links.load_touching(connection, shown) if shown.issuperset(each.pair)]
     order = [principle_id, *(each for each in known if each in shown)]
     return PrincipleGraph(
-        tuple(order), tuple(each for each in found if wanted.takes(each)), len(known) + 1
+        tuple(order), tuple(each for each in found if wanted.accepts(each)), len(known) + 1
     )
 
 
@@ -194,7 +196,7 @@ def load_overview(connection: Connection, wanted: LinkFilter) -> PrincipleGraph:
     ids = list(connection.execute(order).scalars())
     known = set(ids)
     found = [each for each in links.load_touching(connection, known) if known.issuperset(each.pair)]
-    some = tuple(each for each in found if wanted.takes(each))
+    some = tuple(each for each in found if wanted.accepts(each))
     ends = {end for each in some for end in each.pair}
     return PrincipleGraph(tuple(each for each in ids if each in ends), some, total)
 
@@ -241,7 +243,7 @@ class PrincipleShelf:
     rows: Mapping[str, Matrix]
 
 
-def shelf(
+def load_shelf(
     connection: Connection,
     model: str,
     *,
@@ -254,7 +256,7 @@ def shelf(
     `rows` are vectors by the hash of their text that the ledger has not got yet.
     """
     every = connection.execute(select(principles)).all()
-    known = {row.id: columns.entity(Principle, row) for row in every} | {
+    known = {row.id: columns.make_entity(Principle, row) for row in every} | {
         each.id: each for each in made
     }
     linked: dict[str, bytes | None] = {row.id: row.linked for row in every}
@@ -274,7 +276,7 @@ def shelf(
             is_section=is_section,
         )
         nodes[each.id] = PrincipleNode(subject, each.text_hash, linked.get(each.id))
-    stored = stored_vectors(connection, model, [each.text_hash for each in kept])
+    stored = load_vectors(connection, model, [each.text_hash for each in kept])
     stored |= rows or {}
     found = {each.id: stored[each.text_hash] for each in kept if each.text_hash in stored}
     vectors = {name: np.asarray(row, np.float32) for name, row in found.items()}
@@ -289,12 +291,12 @@ def _claims(
     What holds in all of a project holds everywhere in it.
     """
     places = execute_for(connection, _SCOPES, insights)
-    scopes = columns.group_pairs((said, columns.given_text(scope) or "") for said, scope in places)
+    scopes = columns.group_pairs((said, columns.decode_text(scope) or "") for said, scope in places)
     found = {}
     for name, heading, granularity in execute_for(connection, _WORDS, insights):
         held, is_section = scopes.get(name, ()), granularity == insight.Granularity.SECTION
         scope = "" if "" in held else min(held, default="")
-        found[_principle(name)] = (columns.given_text(heading), is_section, scope)
+        found[_principle(name)] = (columns.decode_text(heading), is_section, scope)
     return found
 
 
@@ -313,7 +315,7 @@ def _verdicts(
         said = insight.Judgement(
             insight.Relation.CONTRADICTION,
             insight.Decider(decider),
-            columns.given_text(reason) or "",
+            columns.decode_text(reason) or "",
             insight.Conflict(kind),
         )
         if _principle(other) in among:

@@ -24,8 +24,8 @@ from sqlalchemy import Connection, select
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.principle import Derivation, Link, LinkType, Principle
 from cortex_actors.domain.project import StatementKind
-from cortex_actors.rules.standalone import Standalone, standalone
-from cortex_actors.storage.embeddings import Matrix, stored_vectors
+from cortex_actors.rules.standalone import Standalone, make_standalone
+from cortex_actors.storage.embeddings import Matrix, load_vectors
 from cortex_actors.storage.insight_records import STANDS
 from cortex_actors.storage.pipeline import reviews
 from cortex_actors.storage.tables import columns
@@ -57,11 +57,11 @@ def load_derivations(
 ) -> dict[str, list[Derivation]]:
     """Return what principles come of, by principle; the insight it owes most to first."""
     query = select(derivations).order_by(derivations.c.weight.desc(), derivations.c.insight_id)
-    rows = columns.rows_in(connection, query, derivations.c.principle_id, principle_ids)
+    rows = columns.select_in(connection, query, derivations.c.principle_id, principle_ids)
     return columns.group_pairs((row.principle_id, Derivation(*row)) for row in rows)
 
 
-def coming_of(connection: Connection, insight_ids: Iterable[str]) -> set[str]:
+def find_coming_of(connection: Connection, insight_ids: Iterable[str]) -> set[str]:
     """Return the principles that come of those insights, or of texts that count for one of them."""
     return {each for (each,) in execute_for(connection, _COMING, insight_ids)}
 
@@ -71,7 +71,7 @@ def load_derived(connection: Connection, ids: Iterable[str] | None = None) -> se
     query = select(derivations.c.insight_id)
     if ids is None:
         return set(connection.execute(query).scalars())
-    rows = columns.rows_in(connection, query, derivations.c.insight_id, ids)
+    rows = columns.select_in(connection, query, derivations.c.insight_id, ids)
     return {row.insight_id for row in rows}
 
 
@@ -112,7 +112,7 @@ def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Lin
     """
     wanted = set(ids)
     found = columns.group_pairs(
-        (end, each.seen_from(end))
+        (end, each.view_from(end))
         for each in load_touching(connection, wanted)
         for end in wanted.intersection(each.pair)
     )
@@ -163,7 +163,7 @@ def note_drawn(connection: Connection, drawn: Iterable[tuple[str, bytes]]) -> No
 
 def _key(link: Link) -> tuple[str, str, str]:
     """Return what names a link, as it is kept."""
-    kept = link.kept()
+    kept = link.normalise()
     return kept.source_id, kept.target_id, str(kept.type)
 
 
@@ -171,7 +171,12 @@ def _link(row: tuple[Any, ...]) -> Link:
     """Return a row as a link."""
     source, target, kind, strength, decider, reason = row
     return Link(
-        source, target, LinkType(kind), strength, Decider(decider), columns.given_text(reason) or ""
+        source,
+        target,
+        LinkType(kind),
+        strength,
+        Decider(decider),
+        columns.decode_text(reason) or "",
     )
 
 
@@ -269,21 +274,21 @@ def forget(connection: Connection, principle_ids: Iterable[str]) -> None:
     columns.drop_in(connection, principles.c.id, gone)
 
 
-def by_ids(connection: Connection, principle_ids: Iterable[str]) -> dict[str, Principle]:
+def load_principles(connection: Connection, principle_ids: Iterable[str]) -> dict[str, Principle]:
     """Return principles by id; ids that are not known are left out."""
-    rows = columns.rows_in(connection, select(principles), principles.c.id, principle_ids)
-    return {row.id: columns.entity(Principle, row) for row in rows}
+    rows = columns.select_in(connection, select(principles), principles.c.id, principle_ids)
+    return {row.id: columns.make_entity(Principle, row) for row in rows}
 
 
-def given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
+def load_given(connection: Connection, model: str) -> tuple[list[Principle], Matrix]:
     """Return the principles that projects may be given, best ranked first, with their vectors.
 
     A row of zeros is one that has no vector of the model. Two of them may contradict each other.
     """
     names = [each for (each,) in execute(connection, _GIVEN)]
-    known = by_ids(connection, names)
+    known = load_principles(connection, names)
     found = [known[each] for each in names]
-    rows = stored_vectors(connection, model, list({each.text_hash for each in found}))
+    rows = load_vectors(connection, model, list({each.text_hash for each in found}))
     width = len(next(iter(rows.values()))) if rows else 0
     nothing = np.zeros(width, np.float32)
     made = [rows.get(each.text_hash, nothing) for each in found]
@@ -305,7 +310,7 @@ def load_places(connection: Connection, ids: Iterable[str]) -> dict[str, list[Pr
     """Return where files say principles now, by path and line."""
     found: dict[str, list[PrinciplePlace]] = {}
     for name, is_own, kind, *texts in execute_for(connection, _PLACES, ids):
-        said = [columns.given_text(each) or "" for each in texts]
+        said = [columns.decode_text(each) or "" for each in texts]
         does = StatementKind(kind) if kind else None
         found.setdefault(name, []).append(PrinciplePlace(bool(is_own), does, *said))
     return found
@@ -315,7 +320,9 @@ def word_principle(principle: Principle, places: Sequence[PrinciplePlace]) -> St
     """Return a principle as a bullet says it, given the places that say it, the first first."""
     own = next((each for each in places if each.is_own), None)
     heading, kind = (own.heading, own.kind) if own is not None else (None, None)
-    return standalone(principle.content, heading, kind, names=frozenset(e.project for e in places))
+    return make_standalone(
+        principle.content, heading, kind, names=frozenset(e.project for e in places)
+    )
 
 
 def list_unapproved(connection: Connection) -> list[str]:
@@ -345,7 +352,7 @@ def load_unembedded(connection: Connection, model: str, limit: int) -> dict[byte
     Whatever a file says is embedded because it has a passage; these have none.
     """
     rows = execute(connection, _UNEMBEDDED, model, limit)
-    return {digest: columns.given_text(text) or "" for digest, text in rows}
+    return {digest: columns.decode_text(text) or "" for digest, text in rows}
 
 
 def find_without_source(connection: Connection) -> set[str]:

@@ -15,9 +15,15 @@ from typing import TYPE_CHECKING, Any, Final
 from sqlalchemy import ColumnElement, Connection, Row, delete, func, select
 
 from cortex_actors.domain.principle import Ending, GivenBullet
-from cortex_actors.storage.insight_records import live_insights, of_project, shared
+from cortex_actors.storage.insight_records import match_live, match_shared, select_of_project
 from cortex_actors.storage.pipeline import principles
-from cortex_actors.storage.tables.columns import as_row, count_rows, entity, put_rows, rows_in
+from cortex_actors.storage.tables.columns import (
+    as_row,
+    count_rows,
+    make_entity,
+    put_rows,
+    select_in,
+)
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import insights, projects, resolutions, resolved_bullets
 from cortex_actors.storage.tables.schema import principles as principle_rows
@@ -98,7 +104,7 @@ def list_standing(
     if principle_ids is None:
         return [_standing(row) for row in connection.execute(query)]
     wanted = resolved_bullets.c.principle_id
-    return [_standing(row) for row in rows_in(connection, query, wanted, principle_ids)]
+    return [_standing(row) for row in select_in(connection, query, wanted, principle_ids)]
 
 
 def load_bullets(connection: Connection, path: str, agent: str) -> list[GivenBullet]:
@@ -119,7 +125,7 @@ def list_troubled(connection: Connection) -> list[Resolution]:
     return [_resolution(row) for row in connection.execute(query)]
 
 
-def paths(connection: Connection) -> set[str]:
+def list_paths(connection: Connection) -> set[str]:
     """Return the files that a section of ours was written into; it may be gone from them since."""
     edited = select(resolutions.c.path).where(resolutions.c.state == str(Ending.EDITED))
     return set(connection.execute(select(resolved_bullets.c.path).union(edited)).scalars())
@@ -127,7 +133,7 @@ def paths(connection: Connection) -> set[str]:
 
 def _resolution(row: Row[Any]) -> Resolution:
     """Return a row as a resolution."""
-    return entity(Resolution, row, ending=Ending(row.state))
+    return make_entity(Resolution, row, ending=Ending(row.state))
 
 
 def _standing(row: Row[Any]) -> tuple[str, str, GivenBullet]:
@@ -181,10 +187,10 @@ def find_statements(
     # SQLite has no case but ASCII's: what it lets through is looked at again.
     headed = func.substr(rows.heading, -len(wanted)).istartswith(wanted, autoescape=True)
     plain = func.coalesce(rows.heading, "") == ""
-    query = select(rows.id, rows.heading, rows.content).where(live_insights(), shared())
+    query = select(rows.id, rows.heading, rows.content).where(match_live(), match_shared())
     query = query.where(headed | (plain & _begins(rows.content, wanted)))
     if project_id is not None:
-        query = query.where(rows.id.in_(of_project(project_id)))
+        query = query.where(rows.id.in_(select_of_project(project_id)))
     found = connection.execute(query.order_by(rows.confidence.desc(), rows.id))
     return [row.id for row in found if _is_key(row.content, row.heading, wanted)][:limit]
 
@@ -203,7 +209,7 @@ def count_facts(connection: Connection) -> dict[str, int]:
     """Return how many facts every agent may read: principles, and statements of projects."""
     return {
         "principles": count_rows(connection, principle_rows, principle_rows.c.status == "active"),
-        "statements": count_rows(connection, insights, live_insights(), shared()),
+        "statements": count_rows(connection, insights, match_live(), match_shared()),
     }
 
 

@@ -48,8 +48,8 @@ def withdraw(connection: Connection, insight_id: str) -> None:
 
 def load_reviews(connection: Connection, ids: Iterable[str]) -> dict[str, project.Review]:
     """Return the reviews of those insights, by id; those without one are left out."""
-    rows = columns.rows_in(connection, select(reviews), reviews.c.insight_id, ids)
-    return {row.insight_id: columns.entity(project.Review, row) for row in rows}
+    rows = columns.select_in(connection, select(reviews), reviews.c.insight_id, ids)
+    return {row.insight_id: columns.make_entity(project.Review, row) for row in rows}
 
 
 def load_decided(connection: Connection, decision: project.Decision) -> set[str]:
@@ -67,7 +67,7 @@ def list_reviews(connection: Connection, decision: project.Decision) -> list[pro
     """Return the reviews that said so, newest first; a person made each of them."""
     query = select(reviews).where(reviews.c.decision == str(decision))
     query = query.order_by(reviews.c.at.desc(), reviews.c.insight_id)
-    return [columns.entity(project.Review, row) for row in connection.execute(query)]
+    return [columns.make_entity(project.Review, row) for row in connection.execute(query)]
 
 
 def begin(
@@ -96,13 +96,13 @@ def find(connection: Connection, kind: project.SourceKind, key: str) -> project.
     """Return how a source was taken back; None when it counts."""
     query = _open().where(revocations.c.kind == str(kind), revocations.c.key == key)
     row = connection.execute(query).one_or_none()
-    return None if row is None else columns.entity(project.Revocation, row)
+    return None if row is None else columns.make_entity(project.Revocation, row)
 
 
-def standing(connection: Connection) -> list[project.Revocation]:
+def list_revocations(connection: Connection) -> list[project.Revocation]:
     """Return everything that is taken back now, newest first."""
     query = _open().order_by(revocations.c.id.desc())
-    return [columns.entity(project.Revocation, row) for row in connection.execute(query)]
+    return [columns.make_entity(project.Revocation, row) for row in connection.execute(query)]
 
 
 def find_bar(connection: Connection, project_id: str, path: str) -> project.Revocation | None:
@@ -115,8 +115,8 @@ def find_bar(connection: Connection, project_id: str, path: str) -> project.Revo
     if not any(_keys(connection, each, None) for each in files):
         return None
     rows = connection.execute(_open().where(revocations.c.kind.in_(files)))
-    standing = [columns.entity(project.Revocation, row) for row in rows]
-    inner = project.innermost(projects.list_ever(connection), path)
+    standing = [columns.make_entity(project.Revocation, row) for row in rows]
+    inner = project.find_innermost(projects.list_ever(connection), path)
     owners = {project_id} | ({inner.id} if inner is not None else set())
     return next((e for e in standing if any(e.covers(each, path) for each in owners)), None)
 
@@ -139,7 +139,7 @@ def select_revoked(kind: project.SourceKind) -> Select[Any]:
 def _keys(connection: Connection, kind: project.SourceKind, ids: Iterable[str] | None) -> set[str]:
     """Return what of a kind is taken back; a person names a few, never thousands."""
     rows = execute(connection, _REVOKED, str(kind))
-    found = {columns.given_text(key) or "" for (key,) in rows}
+    found = {columns.decode_text(key) or "" for (key,) in rows}
     return found if ids is None else found.intersection(ids)
 
 
@@ -166,8 +166,8 @@ def decide_approval(connection: Connection, made: project.Approval) -> None:
 
 def load_approvals(connection: Connection, ids: Iterable[str]) -> dict[str, project.Approval]:
     """Return the decisions about those principles, by id, also those that have ended."""
-    rows = columns.rows_in(connection, select(approvals), approvals.c.principle_id, ids)
-    return {row.principle_id: columns.entity(project.Approval, row) for row in rows}
+    rows = columns.select_in(connection, select(approvals), approvals.c.principle_id, ids)
+    return {row.principle_id: columns.make_entity(project.Approval, row) for row in rows}
 
 
 def load_approved(connection: Connection) -> set[str]:
@@ -181,7 +181,8 @@ def list_approvals(connection: Connection, decision: project.Decision) -> list[p
     query = query.where(approvals.c.ended_at.is_(None))
     order = (approvals.c.at.desc(), approvals.c.principle_id)
     return [
-        columns.entity(project.Approval, row) for row in connection.execute(query.order_by(*order))
+        columns.make_entity(project.Approval, row)
+        for row in connection.execute(query.order_by(*order))
     ]
 
 

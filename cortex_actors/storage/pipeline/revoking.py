@@ -108,7 +108,7 @@ def revoke(connection: Connection, kind: SourceKind, key: str, *, at: int, least
     said = {row.said_id for row in rows}
     heads = insights.load_representatives(connection, said)
     followed = insights.load_followers(connection, said).keys()
-    touched = principles.coming_of(connection, {*said, *heads.values()})
+    touched = principles.find_coming_of(connection, {*said, *heads.values()})
     changed = insights.withdraw_said(connection, spots, said, at=at) | set(heads.values())
     # What is not looked at any more raises no alert; files that are not, are forgotten.
     if kind is SourceKind.INSIGHT:
@@ -184,7 +184,7 @@ def _disown(
     left &= {each for (each,) in execute_for(connection, _WORDED, touched)}
     lost = {
         each.id: each.content
-        for each in principles.by_ids(connection, touched).values()
+        for each in principles.load_principles(connection, touched).values()
         if each.id not in left
     }
     principles.forget(connection, lost)

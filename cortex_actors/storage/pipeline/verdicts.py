@@ -31,14 +31,14 @@ from cortex_actors.domain.insight import (
     Granularity,
     Judgement,
     Relation,
-    insight_id,
+    make_insight_id,
 )
 from cortex_actors.errors import BadInput
 from cortex_actors.rules.calibration import Decided, Label
 from cortex_actors.rules.clustering import Pair, make_pair
 from cortex_actors.rules.proposals import ProposalKind
-from cortex_actors.storage.embeddings import Matrix, stored_vectors
-from cortex_actors.storage.insight_records import of_project
+from cortex_actors.storage.embeddings import Matrix, load_vectors
+from cortex_actors.storage.insight_records import select_of_project
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.schema import handouts, insights, proposals, verdicts
 
@@ -73,7 +73,9 @@ class Verdict:
 def load_answers(connection: Connection, keys: Iterable[bytes]) -> dict[bytes, Mapping[str, Any]]:
     """Return the answers that are kept under these keys."""
     query = select(verdicts.c.key, verdicts.c.answer)
-    return {row.key: row.answer for row in columns.rows_in(connection, query, verdicts.c.key, keys)}
+    return {
+        row.key: row.answer for row in columns.select_in(connection, query, verdicts.c.key, keys)
+    }
 
 
 def keep(connection: Connection, rows: Sequence[Verdict]) -> None:
@@ -186,9 +188,9 @@ def _words(connection: Connection, decider: Decider) -> dict[Pair, PairWord]:
         verdicts.c.decider == decider, verdicts.c.one.is_not(None), verdicts.c.relation.is_not(None)
     )
     return {
-        make_pair(insight_id(row.one), insight_id(row.other)): PairWord(
+        make_pair(make_insight_id(row.one), make_insight_id(row.other)): PairWord(
             Relation(row.relation),
-            insight_id(row.answer["keep"]) if row.answer.get("keep") else None,
+            make_insight_id(row.answer["keep"]) if row.answer.get("keep") else None,
             *(row.at, decider, row.name, row.answer.get("note") or "", row.answer["said"]),
         )
         for row in connection.execute(query.order_by(verdicts.c.at))
@@ -243,7 +245,7 @@ class Proposed:
         return self.insight_a, self.insight_b
 
 
-def proposal_id(kind: ProposalKind | PairKind, two: Pair) -> str:
+def make_id(kind: ProposalKind | PairKind, two: Pair) -> str:
     """Return the id of a pair of that kind: the same whenever it is found."""
     digest = hashlib.sha256("|".join(sorted(two)).encode()).hexdigest()
     return _PREFIXES[PairKind(kind)] + digest[:20]
@@ -258,30 +260,30 @@ def propose(connection: Connection, some: Iterable[Proposed], *, visited: Collec
     columns.put_rows(connection, proposals, map(asdict, best))
 
 
-def proposal(connection: Connection, name: str) -> Proposed | None:
+def find_proposal(connection: Connection, name: str) -> Proposed | None:
     """Return a proposal by its id, or by a beginning that only one has; None for no such."""
     query = select(proposals).where(proposals.c.id.startswith(name, autoescape=True)).limit(2)
     rows = connection.execute(query).all()
     if len(rows) > 1:
         raise BadInput(f"{name} means several pairs; give more of the id")
-    return columns.entity(Proposed, rows[0]) if rows else None
+    return columns.make_entity(Proposed, rows[0]) if rows else None
 
 
 def list_proposals(connection: Connection, project_id: str | None = None) -> list[Proposed]:
     """Return all proposals, or those about what a project says, the likeliest first."""
     query = select(proposals).order_by(proposals.c.score.desc(), proposals.c.id)
     if project_id is not None:
-        said = of_project(project_id)
+        said = select_of_project(project_id)
         query = query.where(or_(proposals.c.insight_a.in_(said), proposals.c.insight_b.in_(said)))
-    return [columns.entity(Proposed, row) for row in connection.execute(query)]
+    return [columns.make_entity(Proposed, row) for row in connection.execute(query)]
 
 
-def decided_pair(connection: Connection, name: str) -> Pair | None:
+def find_decided_pair(connection: Connection, name: str) -> Pair | None:
     """Return the two texts about which was decided, by the id of their pair or proposal."""
     meant = [
         two
         for two in load_words(connection)
-        if any(proposal_id(kind, two).startswith(name) for kind in PairKind)
+        if any(make_id(kind, two).startswith(name) for kind in PairKind)
     ]
     if len(meant) > 1:
         raise BadInput(f"{name} means several pairs; give more of the id")
@@ -347,7 +349,7 @@ def hand_out(connection: Connection, some: Iterable[Handout], *, since: int) -> 
 def load_handed(connection: Connection, agent: str) -> dict[str, Handout]:
     """Return the pairs that an agent was given and has not judged, by their ids."""
     rows = connection.execute(select(handouts).where(handouts.c.agent == agent))
-    return {row.item: columns.entity(Handout, row) for row in rows}
+    return {row.item: columns.make_entity(Handout, row) for row in rows}
 
 
 def give(
@@ -358,7 +360,7 @@ def give(
     Nothing is proposed about the two any more, unless it was not sure, and no agent gets them.
     """
     known = select(insights.c.id, insights.c.content_hash)
-    rows = columns.rows_in(connection, known, insights.c.id, handout.pair)
+    rows = columns.select_in(connection, known, insights.c.id, handout.pair)
     one, other = make_pair(*(row.content_hash for row in rows))
     text = f"{Decider.AGENT}|{one}|{other}|{handout.agent}|{at}"
     relation = _RELATIONS[said]
@@ -387,7 +389,7 @@ def list_given(
             key=row.key,
             item=row.answer["item"],
             kind=PairKind(row.answer["kind"]),
-            pair=make_pair(insight_id(row.one), insight_id(row.other)),
+            pair=make_pair(make_insight_id(row.one), make_insight_id(row.other)),
             agent=row.name,
             said=AgentVerdict(row.answer["said"]),
             reason=row.answer["note"],
@@ -455,9 +457,9 @@ def load_pairs(connection: Connection, model: str) -> list[Decided]:
         labels.setdefault((row.one, row.other), label)
     sides = sorted({side for two in labels for side in two})
     wanted = select(insights).where(insights.c.granularity == Granularity.STATEMENT)
-    rows = columns.rows_in(connection, wanted, insights.c.id, map(insight_id, sides))
+    rows = columns.select_in(connection, wanted, insights.c.id, map(make_insight_id, sides))
     texts = {row.content_hash: row for row in rows}
-    vectors = stored_vectors(connection, model, list({row.text_hash for row in texts.values()}))
+    vectors = load_vectors(connection, model, list({row.text_hash for row in texts.values()}))
     made = (
         _decided(texts.get(one), texts.get(other), label, vectors)
         for (one, other), label in labels.items()

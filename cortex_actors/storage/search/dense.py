@@ -85,7 +85,7 @@ class Compared(NamedTuple):
     lists: NDArray[np.uint8]
     cosines: NDArray[np.float32]
 
-    def nearest(self, lists: int, depth: int, gone: Sequence[int]) -> NDArray[np.int64]:
+    def find_nearest(self, lists: int, depth: int, gone: Sequence[int]) -> NDArray[np.int64]:
         """Return the `depth` nearest passages of a list, and all that may be as near."""
         mine = (self.lists & lists) != 0
         if gone:
@@ -124,7 +124,7 @@ class MatrixRows:
         places = self._view.find(np.array(ids, np.int64))
         return set(self._view.ids[places[self._seen[places]]].tolist())
 
-    def counts(self, lists: int) -> dict[CollectionPart, int]:
+    def count_rows(self, lists: int) -> dict[CollectionPart, int]:
         """Return how many rows of a list each part has."""
         view = self._view
         mine = ((view.lists & lists) != 0) & self._seen
@@ -148,15 +148,17 @@ class MatrixRows:
                 return Compared(view.ids, view.lists, every)
             cosines = every[places]
         else:
-            cosines = gathered(view.rows, vector, places)
+            cosines = gather_cosines(view.rows, vector, places)
         return Compared(view.ids[places], view.lists[places], cosines)
 
-    def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[DenseRow]:
+    def score_rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[DenseRow]:
         """Return passages that were compared with their exact cosines, in no order."""
         view, known, items = self._view, self._view.known, self._view.items
         places = view.find(ids)
         columns = (each[places].tolist() for each in (view.ids, view.parts, view.lists))
-        found = zip(places.tolist(), *columns, exact(view.rows[places], vector), strict=True)
+        found = zip(
+            places.tolist(), *columns, compute_exact(view.rows[places], vector), strict=True
+        )
         return [DenseRow(each, items[at], known[part], b, c) for at, each, part, b, c in found]
 
 
@@ -180,7 +182,7 @@ class Stored:
         self._connection = connection
         self._model = model
 
-    def counts(self, lists: int) -> dict[CollectionPart, int]:
+    def count_rows(self, lists: int) -> dict[CollectionPart, int]:
         """Return how many passages of a list each part has, with or without vectors."""
         query = "SELECT collection, place, count(*) FROM passages GROUP BY collection, place"
         found: dict[CollectionPart, int] = {}
@@ -215,7 +217,7 @@ class Stored:
             cosines=np.concatenate(cosines),
         )
 
-    def rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[DenseRow]:
+    def score_rows(self, vector: Matrix, ids: NDArray[np.int64]) -> list[DenseRow]:
         """Return passages that were compared with their exact cosines, in no order."""
         return [
             DenseRow(
@@ -226,7 +228,7 @@ class Stored:
                 cosine,
             )
             for some, rows in self._blocks(_OF_IDS, ids)
-            for row, cosine in zip(some, exact(rows, vector), strict=True)
+            for row, cosine in zip(some, compute_exact(rows, vector), strict=True)
         ]
 
     def _blocks(
@@ -238,7 +240,7 @@ class Stored:
         found = execute(self._connection, query, *given)
         length = 0
         while some := found.fetchmany(_READ):
-            length = length or embeddings.usual_length(row[-1] for row in some)
+            length = length or embeddings.find_usual_length(row[-1] for row in some)
             rows, sound = embeddings.to_rows([row[-1] for row in some], length)
             yield [row[:-1] for row, good in zip(some, sound, strict=True) if good], rows[sound]
 
@@ -247,7 +249,7 @@ class Stored:
 Rows: TypeAlias = MatrixRows | Stored
 
 
-def gathered(rows: Matrix, vector: Matrix, places: NDArray[np.intp]) -> NDArray[np.float32]:
+def gather_cosines(rows: Matrix, vector: Matrix, places: NDArray[np.intp]) -> NDArray[np.float32]:
     """Return the cosines of some rows, gathered a piece at a time so that it stays in a cache."""
     found = np.empty(len(places), np.float32)
     for start in range(0, len(places), _GATHER):
@@ -256,7 +258,7 @@ def gathered(rows: Matrix, vector: Matrix, places: NDArray[np.intp]) -> NDArray[
     return found
 
 
-def exact(rows: Matrix, vector: Matrix) -> list[float]:
+def compute_exact(rows: Matrix, vector: Matrix) -> list[float]:
     """Return cosines that depend on nothing but the row and the vector: no product of matrices."""
     if not len(rows):  # they have no length then, which einsum would compare
         return []
@@ -335,7 +337,7 @@ class Dense:
         narrowed: Hashable = None,
         collections: tuple[str, ...] = (),
     ) -> DenseQuestion:
-        """Ask the index where it is of use; return what `near` needs. Reads nothing, never fails.
+        """Ask the index if it helps; return what `find_nearest` needs. Reads nothing, never fails.
 
         `depth` is how many neighbours each list is to have, `narrowed` what leaves passages out:
         where most passed it the last time, the index is asked for twice as many, and else it is of
@@ -345,14 +347,14 @@ class Dense:
         is_asked = model == self._model and (narrowed is None or self._broad.get(narrowed, False))
         parts = [
             part
-            for part, count in (self._matrix.counts() or self._stored).items()
+            for part, count in (self._matrix.get_counts() or self._stored).items()
             if is_asked and count and (not collections or part.collection in collections)
         ]
         limit = (depth + SLACK) * (1 if narrowed is None else 2)
         named = await self._named(parts, flat, limit) if parts else {}
         return DenseQuestion(flat, model, depth, collections, narrowed, named)
 
-    def near(
+    def find_nearest(
         self,
         connection: Connection,
         asked: DenseQuestion,
@@ -362,13 +364,13 @@ class Dense:
 
         `allowed` selects the numbers of the passages that may be found, or is these; None for all.
         """
-        view = self._matrix.view(connection) if asked.model == self._model else None
+        view = self._matrix.find_view(connection) if asked.model == self._model else None
         if allowed is not None and not isinstance(allowed, np.ndarray):
             allowed = np.array(connection.execute(allowed).scalars().all(), np.int64)
         rows = Stored(connection, asked.model) if view is None else MatrixRows(view, allowed)
         if allowed is None:
             if view is None and asked.model == self._model:
-                self._stored = rows.counts(ALONE | PAIRED)
+                self._stored = rows.count_rows(ALONE | PAIRED)
             return self._with_index(connection, rows, asked)
         is_broad = view is not None and len(allowed) > len(view) * SUBSET_SHARE
         is_new = not self._broad.get(asked.narrowed, False)
@@ -384,17 +386,17 @@ class Dense:
         """Read some of the vectors that are kept in memory; True when there are no more."""
         return self._matrix.bring_more(connection)
 
-    def cosines(
+    def compute_cosines(
         self, connection: Connection, asked: DenseQuestion, *, ids: NDArray[np.int64]
     ) -> dict[int, float]:
         """Return the exact cosines of passages, by their numbers, of those that have a vector."""
-        view = self._matrix.view(connection) if asked.model == self._model else None
+        view = self._matrix.find_view(connection) if asked.model == self._model else None
         rows = MatrixRows(view) if view is not None else Stored(connection, asked.model)
-        return {each.passage: each.cosine for each in rows.rows(asked.vector, ids)}
+        return {each.passage: each.cosine for each in rows.score_rows(asked.vector, ids)}
 
-    def damaged(self) -> list[bytes]:
+    def take_damaged(self) -> list[bytes]:
         """Return the hashes of texts whose vectors were found damaged since it was asked last."""
-        return self._matrix.damaged()
+        return self._matrix.take_damaged()
 
     async def _named(
         self, parts: Sequence[CollectionPart], vector: Matrix, limit: int
@@ -417,7 +419,7 @@ class Dense:
         gone: list[int] = []
         lists: dict[str, list[ListedItem]] = {}
         for name, bit in LISTS.items():
-            ids = compared.nearest(bit, asked.depth, gone)
+            ids = compared.find_nearest(bit, asked.depth, gone)
             for tries in range(_TRIES + 1):
                 # Those that the ledger does not have.
                 wanted = (compared.ids if tries == _TRIES else ids).tolist()
@@ -426,8 +428,8 @@ class Dense:
                 if not left:
                     break
                 gone += left
-                ids = compared.nearest(bit, asked.depth, gone)
-            lists[name] = _best(rows.rows(asked.vector, ids), asked.depth)
+                ids = compared.find_nearest(bit, asked.depth, gone)
+            lists[name] = _best(rows.score_rows(asked.vector, ids), asked.depth)
         if gone:  # what this transaction does not see yet has not
             last = find_newest(connection, passages)
             self._matrix.mark_gone(each for each in gone if each <= last)
@@ -449,7 +451,7 @@ def _choose(
         for part, items in asked.named.items()
     }
     for bit in LISTS.values():
-        for part, total in rows.counts(bit).items():
+        for part, total in rows.count_rows(bit).items():
             if not total or (asked.collections and part.collection not in asked.collections):
                 continue
             (waiting, _, settled), most = looked.get(part, (0, [], {})), asked.depth
@@ -494,10 +496,12 @@ def _among(
 
     `is_new` says that the index was not to be asked for those.
     """
-    total = max(sum(rows.counts(bit).values()) for bit in LISTS.values())
+    total = max(sum(rows.count_rows(bit).values()) for bit in LISTS.values())
     compared = rows.compare(asked.vector, {}, ids)
     lists = {
-        name: _best(rows.rows(asked.vector, compared.nearest(bit, asked.depth, ())), asked.depth)
+        name: _best(
+            rows.score_rows(asked.vector, compared.find_nearest(bit, asked.depth, ())), asked.depth
+        )
         for name, bit in LISTS.items()
     }
     return DenseResult(plan(max(total, len(ids)), len(ids), index_ready=is_new), lists)

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, or_, select
 
-from cortex_actors.clock import iso
+from cortex_actors.clock import format_iso
 from cortex_actors.domain.hit import RankedHit
 from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.memory import PROBE, Memory, MemoryStatus, Realm
@@ -45,9 +45,9 @@ from cortex_actors.storage.memory_history import PARTS, SAID
 from cortex_actors.storage.pipeline import insights, principles
 from cortex_actors.storage.search import scans, similar_memories
 from cortex_actors.storage.search.query import EVERYTHING, Query, Where
-from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.tables.columns import group_pairs, rows_in
-from cortex_actors.storage.tables.dialect import aside, execute_for
+from cortex_actors.storage.search.scope import match_memories
+from cortex_actors.storage.tables.columns import group_pairs, select_in
+from cortex_actors.storage.tables.dialect import avoid_index, execute_for
 from cortex_actors.storage.tables.schema import beliefs, insight_sources, memories, memory_tags
 from cortex_actors.storage.tables.schema import insights as insight_rows
 from cortex_actors.text.sections import ExcerptLine, Spot, find_around, make_excerpt
@@ -72,7 +72,7 @@ _WORDS = ("realm", "layer", "type", "status", "trust", "role", "thread")
 _TIME = slice(11, 19)
 
 
-def remembered(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
+def load_memories(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
     """Return memories that the reader may read; what is no longer active, only of the past."""
     states = (MemoryStatus.ACTIVE,) if query.past is None else tuple(MemoryStatus)
     known = memory_records.read(connection, ids, states)
@@ -101,10 +101,10 @@ def _extra(
     ids, where = [each.id for each in seen], query.where
     names = agent_records.load_display_names(connection, [each.agent_id for each in seen])
     parts = dict(execute_for(connection, _ORIGINALS, ids))
-    standing = similar_memories.standing(connection, ids)
+    standing = similar_memories.load_conflicts(connection, ids)
     linked = {other for pairs in standing.values() for other, _ in pairs}
     linked.update(each for memory in seen for each in memory.replies_to)
-    named = realms.readers_part(connection, linked, where.reader, outward=where.outward)
+    named = realms.filter_readable(connection, linked, where.reader, outward=where.outward)
     spans = _spans(connection, ids, query)
     return {
         each.id: {
@@ -115,12 +115,12 @@ def _extra(
             "related_agents": list(each.related),
             "responding_to": [one for one in each.replies_to if one in named],
             "created_at": each.created_at,
-            "at": iso(each.created_at),
-            "time_range": time_range(each.said_from, each.said_until),
+            "at": format_iso(each.created_at),
+            "time_range": format_hours(each.said_from, each.said_until),
             **{name: getattr(each, name) for name in ("said_from", "said_until", "promoted_at")},
             # Hours until half of its attention is left; what does not fade has none.
             "decay_rate": decay.half_life_h if (decay := query.decays.get(each.layer)) else None,
-            "attention": round(attention.attention_of(each, query.now, query.decays), 4),
+            "attention": round(attention.compute_attention(each, query.now, query.decays), 4),
             "access_count": each.access_count,
             "pinned": each.pinned_at is not None,
             "abstract": each.abstract,
@@ -159,14 +159,14 @@ def _may_read(memory: Memory, query: Query) -> bool:
     return memory.readers is None or reader in memory.readers
 
 
-def time_range(begun: int | None, ended: int | None) -> str | None:
+def format_hours(begun: int | None, ended: int | None) -> str | None:
     """Return the hours of a day (UTC) that a memory tells of; None where none were given."""
     if begun is None or ended is None:
         return None
-    return " - ".join(iso(each)[_TIME] for each in (begun, ended))
+    return " - ".join(format_iso(each)[_TIME] for each in (begun, ended))
 
 
-def shown(
+def load_hits(
     connection: Connection, items: Mapping[str, str], scores: Mapping[str, float], query: Query
 ) -> dict[str, RankedHit]:
     """Return the answers by id; `items` names each one's collection."""
@@ -225,7 +225,7 @@ def _knowledge(connection: Connection, ids: Sequence[str], _query: Query) -> lis
                 "is_code": chunk.is_code,
                 "language": chunk.language,
                 "cross_refs": list(chunk.cross_refs),
-                "at": iso(chunk.read_at),
+                "at": format_iso(chunk.read_at),
                 "tags": list(chunk.tags),
             },
         )
@@ -252,7 +252,7 @@ def _crumbs(connection: Connection, ids: Sequence[str], query: Query) -> list[Ra
                 "unfinished": list(crumb.unfinished),
                 "saved_by": crumb.saved_by,
                 "project_id": crumb.project_id,
-                "at": iso(crumb.left_at),
+                "at": format_iso(crumb.left_at),
                 "created_at": crumb.left_at,
             },
         )
@@ -264,9 +264,9 @@ def _crumbs(connection: Connection, ids: Sequence[str], query: Query) -> list[Ra
 _KINDS: dict[str, Callable[[Connection, Sequence[str], Query], list[RankedHit]]] = {
     insight_records.COLLECTION: _insights,
     documents.COLLECTION: _knowledge,
-    **dict.fromkeys(memory_records.COLLECTIONS.values(), remembered),
+    **dict.fromkeys(memory_records.COLLECTIONS.values(), load_memories),
     agent_records.COLLECTION: _crumbs,
-    principles.COLLECTION: scans.answers,
+    principles.COLLECTION: scans.make_answers,
 }
 
 
@@ -287,7 +287,7 @@ class Tagged(NamedTuple):
     matched: tuple[str, ...]
 
 
-def tagged(
+def list_tagged(
     connection: Connection,
     words: Sequence[str],
     *,
@@ -298,10 +298,10 @@ def tagged(
 ) -> list[Tagged]:
     """Return active memories that have any of those tags, most of them first, then the newest.
 
-    Words are compared in their one form (`plain`); `exclude` are ids that are known already. Of a
-    word that very many have, its share of `COMPARED` counts: those that came last.
+    Words are compared in their one form (`normalise_tags`); `exclude` are ids that are known
+    already. Of a word that very many have, its share of `COMPARED` counts: those that came last.
     """
-    asked = plain(words)
+    asked = normalise_tags(words)
     if not asked or limit < 1:
         return []
     newest = _newest(where, now)
@@ -314,21 +314,21 @@ def tagged(
             made[row.id] = row.created_at
     best = sorted(made, key=lambda each: (-len(has[each]), -made[each], each))[:limit]
     told = Query("", None, "", limit, where=where, now=now)
-    hits = remembered(connection, best, told)
+    hits = load_memories(connection, best, told)
     return [
         Tagged(replace(hit, base_relevance=0.0), tuple(w for w in asked if w in has[hit.id]))
         for hit in hits
     ]
 
 
-def rare(
+def filter_rare(
     connection: Connection, words: Sequence[str], *, most: int, where: Where = EVERYTHING
 ) -> list[str]:
     """Return those words, in their one form, under which at most so many memories are filed.
 
     Those that the reader may read count: how many others file under a word it does not learn.
     """
-    right = realms.visible(where.reader, outward=where.outward)
+    right = realms.match_visible(where.reader, outward=where.outward)
     some = (
         select(memory_tags.c.memory_id)
         .join(memories, memories.c.id == memory_tags.c.memory_id)
@@ -336,13 +336,13 @@ def rare(
         .limit(most + 1)
     )
     query = select(func.count()).select_from(some.subquery())
-    asked = plain(words)
+    asked = normalise_tags(words)
     return [
         each for each in asked if connection.execute(query, {"word": each}).scalar_one() <= most
     ]
 
 
-def plain(words: Iterable[str]) -> list[str]:
+def normalise_tags(words: Iterable[str]) -> list[str]:
     """Return words as tags are kept: small letters, single blanks, each once, none empty."""
     found = (" ".join(each.lower().split()) for each in words)
     return list(dict.fromkeys(each for each in found if each))
@@ -358,8 +358,8 @@ def _newest(where: Where, now: int) -> Select[tuple[str, int]]:
     return (
         select(rows.id, rows.created_at)
         .select_from(memory_tags.join(memories, rows.id == tags.memory_id))
-        .where(tags.tag == bindparam("word"), aside(rows.status) == MemoryStatus.ACTIVE)
-        .where(rows.id.not_in(known), *memory_conditions(where, now))
+        .where(tags.tag == bindparam("word"), avoid_index(rows.status) == MemoryStatus.ACTIVE)
+        .where(rows.id.not_in(known), *match_memories(where, now))
         .order_by(tags.memory_id.desc())
         .limit(bindparam("most"))
     )
@@ -380,7 +380,7 @@ _SAID = (
 
 def load_sections(connection: Connection, fragments: Iterable[str]) -> dict[str, list[ExcerptLine]]:
     """Return the statements of sections as files say them now, in their order, by fragment."""
-    rows = rows_in(connection, _SAID, insight_sources.c.fragment_id, fragments)
+    rows = select_in(connection, _SAID, insight_sources.c.fragment_id, fragments)
     return group_pairs((row[0], ExcerptLine((row[0], row[1]), *row[2:])) for row in rows)
 
 
@@ -442,7 +442,7 @@ class Folding:
             return True
         return False
 
-    def hits(self) -> list[RankedHit]:
+    def make_hits(self) -> list[RankedHit]:
         """Return the answers as hits; the lines are those of all that was found in an excerpt."""
         return [self._told(each) for each in self._answers]
 

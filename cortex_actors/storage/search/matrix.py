@@ -93,7 +93,7 @@ class View:
         places = self.places[ids[ids < len(self.places)]]
         return places[(places >= 0) & (places < len(self.ids))].astype(np.int64)
 
-    def counts(self) -> dict[CollectionPart, int]:
+    def count_rows(self) -> dict[CollectionPart, int]:
         """Return how many rows each part has, with those that are gone."""
         numbers = np.bincount(self.parts, minlength=len(self.known)).tolist()
         return dict(zip(self.known, numbers, strict=True))
@@ -129,7 +129,7 @@ class HeldRows:
         """How many rows are known to be gone."""
         return int(np.count_nonzero(self._gone[: self.count]))
 
-    def view(self) -> View:
+    def make_view(self) -> View:
         """Return the rows as they are now."""
         n = self.count
         return View(
@@ -173,11 +173,11 @@ class HeldRows:
 
     def mark_gone(self, ids: NDArray[np.int64]) -> None:
         """Note that passages are gone."""
-        self._gone[self.view().find(ids)] = True
+        self._gone[self.make_view().find(ids)] = True
 
     def discard(self, ids: NDArray[np.int64]) -> None:
         """Take out the rows of passages at once: others of the same come in their place."""
-        if len(places := self.view().find(ids)):
+        if len(places := self.make_view().find(ids)):
             self._move(np.delete(np.arange(self.count), places), self.room)
 
     def keep(self, ids: NDArray[np.int64]) -> None:
@@ -281,7 +281,7 @@ class VectorMatrix:
         self._epoch = 0
         self._reset()
 
-    def view(self, connection: Connection) -> View | None:
+    def find_view(self, connection: Connection) -> View | None:
         """Return the rows that the connection's transaction sees, and perhaps some later ones.
 
         None when they are more than fit: then they are read from the ledger each time.
@@ -293,7 +293,7 @@ class VectorMatrix:
             if self._is_over:
                 self._reset()
                 return None
-            return self._held.view()
+            return self._held.make_view()
 
     def bring_more(self, connection: Connection) -> bool:
         """Bring in the next rows that a search would; True when there are no more."""
@@ -304,7 +304,7 @@ class VectorMatrix:
                 self._reset()
             return self._is_over or self._passage == before
 
-    def counts(self) -> Mapping[CollectionPart, int]:
+    def get_counts(self) -> Mapping[CollectionPart, int]:
         """Return how many rows each part had when it was last looked."""
         return self._counts
 
@@ -313,7 +313,7 @@ class VectorMatrix:
         with self._lock:
             self._held.mark_gone(np.fromiter(ids, np.int64))
 
-    def damaged(self) -> list[bytes]:
+    def take_damaged(self) -> list[bytes]:
         """Return the hashes of texts whose vectors were found damaged since it was asked last."""
         with self._lock:
             found, self._damaged = sorted(self._damaged), set()
@@ -357,7 +357,7 @@ class VectorMatrix:
         if self._dimension and not self._bring_rows(connection, passage):
             return False
         self._passage, self._vector = max(passage, self._passage), max(vector, self._vector)
-        self._counts = self._held.view().counts()
+        self._counts = self._held.make_view().count_rows()
         return True
 
     def _bring_rows(self, connection: Connection, upto: int) -> bool:
@@ -467,7 +467,7 @@ class Rows:
     rows: Matrix
     places: NDArray[np.intp]
 
-    def pieces(self) -> Iterator[tuple[NDArray[np.intp], Matrix]]:
+    def split_pieces(self) -> Iterator[tuple[NDArray[np.intp], Matrix]]:
         """Yield places and vectors, some at a time; a copy only of what does not lie together."""
         for start in range(0, len(self.places), _BLOCK):
             some = self.places[start : start + _BLOCK]
@@ -486,7 +486,7 @@ class InsightVectors:
 
     parts: tuple[Rows, ...]
 
-    def near(self, rows: Matrix, floor: float) -> list[list[Near]]:
+    def find_near(self, rows: Matrix, floor: float) -> list[list[Near]]:
         """Return for each row every insight at least as near as `floor`, in no order.
 
         Takes a millisecond for 100 rows among 1,000 texts; on a thread.
@@ -495,7 +495,7 @@ class InsightVectors:
         if not len(rows):
             return found
         for part in self.parts:
-            for places, block in part.pieces():
+            for places, block in part.split_pieces():
                 for start in range(0, len(rows), _ASKED):
                     for row, at, cosine in _passing(rows[start : start + _ASKED], block, floor):
                         found[start + row].append(Near(part.items[places[at]], cosine))
@@ -511,14 +511,14 @@ class Neighbours:
         #: The model whose vectors are compared, and the megabytes of them that the matrix may hold.
         self.model, self.most_mb = matrix.model, matrix.most_mb
 
-    def nearest(
+    def find_nearest(
         self, connection: Connection, rows: Matrix, *, floor: float, most: int = 1
     ) -> list[list[Near]]:
         """Return for each row the nearest insights that can be found, best first, ties by id.
 
         In a read transaction, on its thread.
         """
-        found = self.found(connection).near(rows, floor)
+        found = self.load_found(connection).find_near(rows, floor)
         some = {each.insight_id for near in found for each in near}
         # What has gone may still be in the matrix.
         findable = "SELECT item_id FROM passages WHERE collection = ?2 AND item_id IN :ids"
@@ -531,30 +531,32 @@ class Neighbours:
             for near in found
         ]
 
-    def texts(self, connection: Connection) -> InsightVectors:
+    def load_texts(self, connection: Connection) -> InsightVectors:
         """Return all texts that can be found and those that another represents.
 
         In a read transaction; what is returned may be used after it.
         """
         merged = _ledger(execute(connection, _MERGED, self.model))
-        return InsightVectors((*self.found(connection).parts, *merged))
+        return InsightVectors((*self.load_found(connection).parts, *merged))
 
-    def rows(self, connection: Connection, ids: Collection[str]) -> dict[str, Matrix]:
+    def load_rows(self, connection: Connection, ids: Collection[str]) -> dict[str, Matrix]:
         """Return the vectors of those insights that have one."""
         # One that is asked for alone cannot show that it has another length than all others.
         sample = "SELECT vector FROM vectors WHERE model = ? LIMIT 100"
-        length = embeddings.usual_length(row[0] for row in execute(connection, sample, self.model))
+        length = embeddings.find_usual_length(
+            row[0] for row in execute(connection, sample, self.model)
+        )
         parts = _ledger(execute_for(connection, _OF_IDS, ids, self.model), length=length)
         return {
             part.items[place]: row
             for part in parts
-            for places, rows in part.pieces()
+            for places, rows in part.split_pieces()
             for place, row in zip(places.tolist(), rows, strict=True)
         }
 
-    def found(self, connection: Connection) -> InsightVectors:
+    def load_found(self, connection: Connection) -> InsightVectors:
         """Return the texts that can be found, in a read transaction; it may be used after it."""
-        view = self._matrix.view(connection)
+        view = self._matrix.find_view(connection)
         if view is None:
             return InsightVectors(
                 tuple(_ledger(execute(connection, _FOUND, self.model, COLLECTION)))
@@ -566,8 +568,8 @@ class Neighbours:
 
 
 def cosine(left: Matrix, right: Matrix) -> float:
-    """Return the cosine of two unit vectors, as `InsightVectors.near` has it."""
-    return _clipped(float(exact_pairs(left[np.newaxis], right[np.newaxis])[0]))
+    """Return the cosine of two unit vectors, as `InsightVectors.find_near` has it."""
+    return _clipped(float(compute_pairs(left[np.newaxis], right[np.newaxis])[0]))
 
 
 def _passing(asked: Matrix, block: Matrix, floor: float) -> Iterator[tuple[int, int, float]]:
@@ -575,7 +577,7 @@ def _passing(asked: Matrix, block: Matrix, floor: float) -> Iterator[tuple[int, 
     asks, texts = np.nonzero(asked @ block.T >= floor - MARGIN)
     for start in range(0, len(asks), _EXACT):
         one, other = asks[start : start + _EXACT], texts[start : start + _EXACT]
-        cosines = exact_pairs(asked[one], block[other])
+        cosines = compute_pairs(asked[one], block[other])
         passed = np.flatnonzero(cosines >= floor)
         yield from zip(
             one[passed].tolist(),
@@ -585,7 +587,7 @@ def _passing(asked: Matrix, block: Matrix, floor: float) -> Iterator[tuple[int, 
         )
 
 
-def exact_pairs(left: Matrix, right: Matrix) -> NDArray[np.float64]:
+def compute_pairs(left: Matrix, right: Matrix) -> NDArray[np.float64]:
     """Return cosines that depend on nothing but the two rows: no product of matrices."""
     found: NDArray[np.float64] = np.einsum(
         "ij,ij->i", left.astype(np.float64), right.astype(np.float64)
@@ -602,7 +604,7 @@ def _ledger(found: Cursor, *, length: int = 0) -> list[Rows]:
     """Return ids and vectors that a query finds; those that are damaged do not count."""
     parts: list[Rows] = []
     while some := found.fetchmany(_BLOCK):
-        length = length or embeddings.usual_length(row[1] for row in some)
+        length = length or embeddings.find_usual_length(row[1] for row in some)
         rows, sound = embeddings.to_rows([row[1] for row in some], length)
         parts.append(Rows([row[0] for row in some], rows, np.flatnonzero(sound)))
     return parts

@@ -202,29 +202,29 @@ class Lists:
         found = {each.item_id: each.collection for some in self.said.values() for each in some}
         return self.beside | found
 
-    def fused(self, profile: Profile, *, total: int | None = None) -> list[Fused]:
+    def fuse(self, profile: Profile, *, total: int | None = None) -> list[Fused]:
         """Return one list, best first; `total` counts the items that could be in a list."""
         lists = {name: [each.item_id for each in found] for name, found in self.said.items()}
         absent = None if total is None else total + 1
         return fuse(lists, weights=profile.weights, k=profile.k, first=profile.first, absent=absent)
 
-    def holding(self, item: Fused) -> list[str]:
+    def list_holding(self, item: Fused) -> list[str]:
         """Return the lists that hold an item."""
         return [name for name in SHOWN if name in item.ranks]
 
-    def measured(self, name: str, item: Fused) -> float | None:
+    def find_measure(self, name: str, item: Fused) -> float | None:
         """Return what a list measured of an item; None where the list does not hold it."""
         rank = item.ranks.get(name)
         return None if rank is None else round(self.said[name][rank - 1].score, 4)
 
-    def explained(self, item: Fused, *, weighed: bool) -> dict[str, dict[str, Any]]:
+    def explain(self, item: Fused, *, weighed: bool) -> dict[str, dict[str, Any]]:
         """Return each list's place for an item; `weighed` adds what the list measured.
 
         Not for agents what words weigh: that comes from what they may read, and is not needed.
         """
-        places = {name: {"rank": item.ranks[name]} for name in self.holding(item)}
+        places = {name: {"rank": item.ranks[name]} for name in self.list_holding(item)}
         return {
-            name: place | {"score": self.measured(name, item)}
+            name: place | {"score": self.find_measure(name, item)}
             if weighed or name.startswith("dense")
             else place
             for name, place in places.items()

@@ -19,7 +19,7 @@ from sqlalchemy import Connection, select
 from cortex_actors.rules.ranking import relevance
 from cortex_actors.rules.ranking.fusion import WORDS_ALONE, Fused
 from cortex_actors.storage import insight_records, projects
-from cortex_actors.storage.tables.columns import given_text
+from cortex_actors.storage.tables.columns import decode_text
 from cortex_actors.storage.tables.dialect import execute_for
 from cortex_actors.storage.tables.schema import insight_sources
 
@@ -46,7 +46,7 @@ _TEXTS = (
 )
 
 
-def newest_first(hits: Sequence[RankedHit]) -> list[RankedHit]:
+def sort_newest(hits: Sequence[RankedHit]) -> list[RankedHit]:
     """Return hits in which, of memories that cannot both hold, the newest comes first and says so.
 
     It has the place and the score of the first that it contradicts, if that is the better one.
@@ -102,7 +102,7 @@ class Ranking:
         heads = others[: query.limit + SPARE]
         known = self._known([each.id for each in heads])
         chances = self._chances(known, query.text, meant=None, led={})
-        levels = relevance.falling([chances.get(each.id, 0.0) for each in heads])
+        levels = relevance.flatten_rises([chances.get(each.id, 0.0) for each in heads])
         last = levels[-1] if levels else 0.0
         levels += [last] * (len(others) - len(heads))
         ranked = [Fused(e.id, one, e.ranks) for e, one in zip(others, levels, strict=True)]
@@ -153,7 +153,7 @@ class Ranking:
                 if each in self.texts
             }
         found = execute_for(self.connection, _TEXTS, ids, insight_records.COLLECTION)
-        rows = [(number, item, given_text(text) or "") for number, item, text in found]
+        rows = [(number, item, decode_text(text) or "") for number, item, text in found]
         if self.visible is not None:
             numbers = np.array([row[0] for row in rows], np.int64)
             seen = np.isin(numbers, self.visible).tolist()
@@ -183,12 +183,14 @@ class Ranking:
         if self._asked():
             elsewhere = 1.0 if meant is None else 0.0
         else:
-            elsewhere = relevance.unaimed(len(projects.followed(self.connection)), odds=odds)
-        weights = relevance.telling(self.weigh(text))
+            elsewhere = relevance.weigh_unaimed(
+                len(projects.list_followed(self.connection)), odds=odds
+            )
+        weights = relevance.weigh_telling(self.weigh(text))
         texts = [each.text for each in known.values()]
         # Memories say names by who speaks, and keep the order that their lists have.
         asked = "" if meant is None else text
-        shares = relevance.shares(weights, texts, pieces=self.pieces, question=asked)
+        shares = relevance.weigh_shares(weights, texts, pieces=self.pieces, question=asked)
         self.holds = self.holds or any(is_held for _, is_held in shares)
         tells, found = relevance.tells(self.query.model), {}
         for (name, each), (share, _) in zip(known.items(), shares, strict=True):
@@ -197,7 +199,7 @@ class Ranking:
             found[name] = relevance.score(
                 each.cosine if tells else None,
                 share,
-                words=relevance.size(text, weights),
+                words=relevance.count_telling(text, weights),
                 meant=1.0 if name in (meant or ()) else elsewhere,
                 led=led.get(name, 0.0),
                 odds=odds,

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
-from cortex_actors.clock import iso
+from cortex_actors.clock import format_iso
 from cortex_actors.domain.hit import RankedHit
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
@@ -35,10 +35,10 @@ from cortex_actors.rules.ranking import fusion
 from cortex_actors.rules.ranking.relevance import rarity
 from cortex_actors.storage import embeddings, memory_records
 from cortex_actors.storage.pipeline import principle_decay, principle_lists, principles, reviews
-from cortex_actors.storage.search.dense import exact
+from cortex_actors.storage.search.dense import compute_exact
 from cortex_actors.storage.search.query import ListedItem
-from cortex_actors.storage.search.scope import memory_conditions
-from cortex_actors.storage.search.words import PLACES, best, distinct, said
+from cortex_actors.storage.search.scope import match_memories
+from cortex_actors.storage.search.words import PLACES, find_best, find_distinct, open_texts
 from cortex_actors.storage.tables.dialect import has_word
 from cortex_actors.storage.tables.schema import memories as memory_table
 from cortex_actors.storage.tables.schema import memory_changes, vectors
@@ -112,11 +112,11 @@ class SelectedTexts:
             return
         length = vector.size * embeddings.FLOAT
         found, sound = embeddings.to_rows([row.vector for row, _ in whole], length)
-        cosines = exact(found[sound], vector.reshape(-1))
+        cosines = compute_exact(found[sound], vector.reshape(-1))
         good = [item for (_, item), is_sound in zip(whole, sound, strict=True) if is_sound]
         self.near += [ListedItem(*item, cosine) for item, cosine in zip(good, cosines, strict=True)]
 
-    def lists(
+    def make_lists(
         self, question: str, *, is_compared: bool, most: int, depth: int
     ) -> tuple[dict[str, Sequence[ListedItem]], dict[Term, float]]:
         """Return every list, best first and ties by id, and the terms searched, with weights.
@@ -125,12 +125,12 @@ class SelectedTexts:
         is not valid Unicode.
         """
         near = sorted(self.near, key=lambda each: (-each.score, each.item_id))[:depth]
-        asked = distinct(terms.find_terms(question))
+        asked = find_distinct(terms.find_terms(question))
         some: list[Term] = []
         counts: dict[Term, int] = {}
         placed: list[ListedItem] = []
         if asked:
-            with said(self.texts) as private:
+            with open_texts(self.texts) as private:
                 held = dict(private.execute("SELECT term, doc FROM held"))
                 # A beginning is not counted; words in a row are in no more than their rarest.
                 counts = {
@@ -139,7 +139,7 @@ class SelectedTexts:
                 }
                 some = terms.choose_rarest(list(asked), counts, most=most, places=PLACES)
                 some = some or list(asked)[: terms.FEWEST]
-                found = best(private, some, depth)
+                found = find_best(private, some, depth)
             placed = [ListedItem(*self.items[place], weight) for place, weight in found]
         names = (fusion.WORDS_ALONE, fusion.WORDS_PAIRED)
         lists: dict[str, Sequence[ListedItem]] = dict.fromkeys(names, placed)
@@ -147,7 +147,7 @@ class SelectedTexts:
             lists |= {fusion.DENSE_ALONE: near, fusion.DENSE_PAIRED: near}
         return lists, {each: rarity(counts[each], len(self.texts)) for each in some}
 
-    def said(self, lists: Mapping[str, Sequence[ListedItem]]) -> dict[str, str]:
+    def load_texts(self, lists: Mapping[str, Sequence[ListedItem]]) -> dict[str, str]:
         """Return the texts of what lists hold, by id."""
         listed = {each.item_id for some in lists.values() for each in some}
         pairs = zip(self.items, self.texts, strict=True)
@@ -173,18 +173,20 @@ def search_whole(
         for some in connection.execute(_selected_principles(query)).partitions(READ):
             mine = _met(connection, some, where)
             kept.add(mine, [(principles.COLLECTION, row.id) for row in mine], vector)
-    lists, found = kept.lists(query.text, is_compared=vector is not None, most=most, depth=depth)
+    lists, found = kept.make_lists(
+        query.text, is_compared=vector is not None, most=most, depth=depth
+    )
     told = () if of_past else ("principles", "principles")
-    return Looked(lists, found, kept.said(lists), len(kept.items), len(kept.near), *told)
+    return Looked(lists, found, kept.load_texts(lists), len(kept.items), len(kept.near), *told)
 
 
 def _selected_memories(query: Query) -> Any:
     """Return the query for the memories that are looked at, in the order of their ids."""
     past = query.past
     found = select(memory_table.c.id, memory_table.c.realm, memory_table.c.text, vectors.c.vector)
-    embedded = embeddings.of_text(memory_table, query.model)
+    embedded = embeddings.match_text(memory_table, query.model)
     found = found.outerjoin(vectors, embedded).order_by(memory_table.c.id)
-    found = found.where(*memory_conditions(query.where, query.now, query.decays))
+    found = found.where(*match_memories(query.where, query.now, query.decays))
     if query.collections:
         realms = [
             realm for realm, name in memory_records.COLLECTIONS.items() if name in query.collections
@@ -209,7 +211,7 @@ def _of(past: Past) -> list[ColumnElement[bool]]:
         )
         found += [~made, ~once]
     if past.as_of is not None:
-        found.append(memory_records.held_at(past.as_of))
+        found.append(memory_records.match_held_at(past.as_of))
     return found
 
 
@@ -217,9 +219,12 @@ def _of(past: Past) -> list[ColumnElement[bool]]:
 _NUMBERS = ("rank", "confidence", "quality")
 
 
-def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
+def make_answers(connection: Connection, ids: Sequence[str], query: Query) -> list[RankedHit]:
     """Return principles with rank and status; which projects say them stays here."""
-    known, counted = principles.by_ids(connection, ids), principle_decay.evidence(connection, ids)
+    known, counted = (
+        principles.load_principles(connection, ids),
+        principle_decay.load_evidence(connection, ids),
+    )
     named = {} if query.where.outward else principle_lists.load_projects(connection, ids)
     made_of = principles.load_derivations(connection, ids)
     return [
@@ -236,7 +241,7 @@ def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[Ra
                 "tags": list(principle.tags),
                 "observations": counted[each].observed,
                 "last_seen": counted[each].seen_at,
-                "at": iso(counted[each].seen_at),
+                "at": format_iso(counted[each].seen_at),
                 "linked": counted[each].links,
                 "insights": len(made_of.get(each, ())),
                 "projects": list(named.get(each, ())),
@@ -248,7 +253,7 @@ def answers(connection: Connection, ids: Sequence[str], query: Query) -> list[Ra
 
 def _selected_principles(query: Query) -> Any:
     """Return the query for the principles that are looked at, in the order of their ids."""
-    embedded = embeddings.of_text(principle_table, query.model)
+    embedded = embeddings.match_text(principle_table, query.model)
     found = select(principle_table.c.id, principle_table.c.content.label("text"), vectors.c.vector)
     found = found.outerjoin(vectors, embedded).order_by(principle_table.c.id)
     found = found.where(principle_table.c.status.in_(sorted(principle_lists.GIVEN)))
@@ -265,7 +270,7 @@ def _met(connection: Connection, some: Sequence[Any], where: Where) -> list[Any]
     kept = set(principles.filter_given(connection, ids) if where.outward else ids)
     if where.since is not None or where.until is not None:
         first, last = where.since or 0, where.until
-        seen = principle_decay.evidence(connection, kept)
+        seen = principle_decay.load_evidence(connection, kept)
         kept = {
             each
             for each, one in seen.items()

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import sqlalchemy as sa
 
 from cortex_actors.domain.memory import Layer, Realm, SearchPlace
-from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, Decay, find_window, fresh_for
+from cortex_actors.rules.decay import COUNTED, DECAYS, WHOLE, Decay, find_fresh_age, find_window
 from cortex_actors.storage import (
     agent_records,
     documents,
@@ -33,7 +33,7 @@ from cortex_actors.storage import (
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.search.query import Where
 from cortex_actors.storage.tables import dialect, schema
-from cortex_actors.storage.tables.columns import count_rows, group_pairs, rows_in, same
+from cortex_actors.storage.tables.columns import count_rows, group_pairs, match_columns, select_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _NEVER = 2**62
 
 
-def present(least: float, now: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
+def match_present(least: float, now: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
     """Return the condition on a row of `memories` that its attention is at least that now."""
     known = product(Layer, range(COUNTED + 1))
     ages = {each: find_window(*each, least, decays) for each in known}
@@ -56,13 +56,13 @@ def present(least: float, now: int, decays: Mapping[Layer, Decay]) -> sa.ColumnE
     return sa.or_(pinned, sa.and_(schema.memories.c.pinned_at.is_(None), _touched() >= since))
 
 
-def faded(before: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
+def match_faded(before: int, decays: Mapping[Layer, Decay]) -> sa.ColumnElement[bool]:
     """Return the condition on a row of `memories` that it had faded at a time already.
 
     It has then as little attention as it ever will. What is pinned or lies in the cortex never has.
     """
     known = product(decays, range(COUNTED + 1))
-    ages = {each: fresh_for(*each, decays) for each in known}
+    ages = {each: find_fresh_age(*each, decays) for each in known}
     touched = {each: before if it is None else before - it - 1 for each, it in ages.items()}
     until = _by_accesses(touched, -_NEVER)
     return sa.and_(schema.memories.c.pinned_at.is_(None), _touched() <= until)
@@ -148,7 +148,7 @@ class SearchScope:
         )
 
 
-def scope(
+def make_scope(
     where: Where,
     collections: tuple[str, ...] = (),
     *,
@@ -166,7 +166,7 @@ def scope(
         return SearchScope(names, None)
     realms_searched, said = set(memory_records.COLLECTIONS.values()), None
     if not where.of_knowledge:
-        said = _PASSAGES.where(*memory_conditions(where, now, decays))
+        said = _PASSAGES.where(*match_memories(where, now, decays))
     kinds = [
         (_insights(where), schema.insights, {insight_records.COLLECTION}),
         (_knowledge(where), schema.knowledge_chunks, {documents.COLLECTION}),
@@ -201,8 +201,8 @@ def _memory_rows(
     Beside them, the collections of which everything does.
     """
     if where.reader is None or where != Where(reader=where.reader):
-        return (_ROWS.where(*memory_conditions(where, now, decays)),), frozenset()
-    return tuple(_ROWS.where(each) for each in realms.beside_village(where.reader)), _VILLAGE
+        return (_ROWS.where(*match_memories(where, now, decays)),), frozenset()
+    return tuple(_ROWS.where(each) for each in realms.match_beside(where.reader)), _VILLAGE
 
 
 def _together(selects: Sequence[sa.Select[tuple[int]]]) -> Ids | None:
@@ -219,12 +219,12 @@ def count(connection: sa.Connection, seen: SearchScope) -> int:
     return count_rows(connection, schema.passages, own, *among)
 
 
-def late(connection: sa.Connection, model: str, seen: SearchScope) -> tuple[int, bool]:
+def count_late(connection: sa.Connection, model: str, seen: SearchScope) -> tuple[int, bool]:
     """Return how many texts that may be found have no vector yet, and whether these are all."""
-    return embeddings.some_unembedded(connection, model, seen.ids)
+    return embeddings.count_some(connection, model, seen.ids)
 
 
-def elsewhere(
+def find_elsewhere(
     connection: sa.Connection, items: Mapping[str, str], *, near: Collection[str]
 ) -> set[str]:
     """Return which items belong to other projects than those `near`, and not to none.
@@ -234,13 +234,13 @@ def elsewhere(
     found = {each for each, name in items.items() if name == insight_records.COLLECTION}
     said = schema.insight_sources.c
     mine = sa.select(said.insight_id).where(said.project_id.in_(near), said.withdrawn_at.is_(None))
-    found -= {each for (each,) in rows_in(connection, mine, said.insight_id, list(found))}
+    found -= {each for (each,) in select_in(connection, mine, said.insight_id, list(found))}
     homes = dict.fromkeys(memory_records.COLLECTIONS.values(), schema.memories)
     homes[agent_records.COLLECTION] = schema.crumbs
     asked = group_pairs((homes[name], each) for each, name in items.items() if name in homes)
     for table, ids in asked.items():
         other = sa.select(table.c.id).where(table.c.project_id.not_in(("", *near)))
-        found |= {each for (each,) in rows_in(connection, other, table.c.id, ids)}
+        found |= {each for (each,) in select_in(connection, other, table.c.id, ids)}
     return found
 
 
@@ -257,7 +257,7 @@ def _insights(where: Where) -> sa.Select[tuple[int]] | None:
         )
         query = query.where(said)
     if where.outward:
-        query = query.where(insight_records.shared())
+        query = query.where(insight_records.match_shared())
     query = query.where(*_between(schema.insights.c.last_seen_at, where))
     return query.where(*(dialect.has_word(schema.insights.c.tags, tag) for tag in where.tags))
 
@@ -269,26 +269,26 @@ def _knowledge(where: Where) -> sa.Select[tuple[int]] | None:
     rows = schema.knowledge_chunks.c
     code = None if where.code is None else int(where.code)
     asked = {"topic": where.topic, "source": where.source, "code_language": where.language}
-    query = _PASSAGES.where(*same(schema.knowledge_chunks, is_code=code, **asked))
+    query = _PASSAGES.where(*match_columns(schema.knowledge_chunks, is_code=code, **asked))
     query = query.where(*_between(rows.read_at, where))
     return query.where(*(dialect.has_word(rows.tags, tag) for tag in where.tags))
 
 
-def memory_conditions(
+def match_memories(
     where: Where, now: int, decays: Mapping[Layer, Decay] = DECAYS
 ) -> list[sa.ColumnElement[bool]]:
     """Return the conditions on rows of `memories`, whatever their status."""
     rows = schema.memories.c
     names = ("realm", "agent_id", "thread", "project_id")
     asked = {name: getattr(where, name) for name in names}
-    found = same(schema.memories, **asked)
-    found.append(realms.visible(where.reader, outward=where.outward))
+    found = match_columns(schema.memories, **asked)
+    found.append(realms.match_visible(where.reader, outward=where.outward))
     if where.layers:
         found.append(rows.layer.in_(where.layers))
     if where.types:
         found.append(rows.type.in_(where.types))
     if where.attention is not None:
-        found.append(present(where.attention, now, decays))
+        found.append(match_present(where.attention, now, decays))
     mine = sa.exists().where(schema.memory_tags.c.memory_id == rows.id)
     tagged = (mine.where(schema.memory_tags.c.tag == tag) for tag in where.tags)
     return [*found, *_between(rows.created_at, where), *tagged]
@@ -302,8 +302,8 @@ def _crumbs(where: Where) -> sa.Select[tuple[int]] | None:
     asked: dict[str, Any] = {"agent_id": where.agent_id, "project_id": where.project_id}
     if where != Where(reader=where.reader, since=where.since, until=where.until, **asked):
         return None
-    query = _PASSAGES.where(agent_records.readable(where.reader))
-    query = query.where(*same(schema.crumbs, **asked))
+    query = _PASSAGES.where(agent_records.match_readable(where.reader))
+    query = query.where(*match_columns(schema.crumbs, **asked))
     return query.where(*_between(schema.crumbs.c.left_at, where))
 
 

@@ -22,17 +22,23 @@ from cortex_actors.rules.ranking.fusion import (
     MEASURED,
     WORDS_ALONE,
     WORDS_PAIRED,
-    nearer,
+    weaken_far,
 )
 from cortex_actors.storage import embeddings, memory_records, passages
 from cortex_actors.storage.pipeline import principles
 from cortex_actors.storage.search import scans, turns, words
 from cortex_actors.storage.search.dense import Dense, DenseNeighbours, DenseQuestion
-from cortex_actors.storage.search.hits import Folding, shown
+from cortex_actors.storage.search.hits import Folding, load_hits
 from cortex_actors.storage.search.matrix import VectorMatrix
 from cortex_actors.storage.search.query import ListedItem, Lists, Query, SearchHits, profile_of
-from cortex_actors.storage.search.ranking import Ranking, newest_first
-from cortex_actors.storage.search.scope import COLLECTIONS, SearchScope, count, elsewhere, scope
+from cortex_actors.storage.search.ranking import Ranking, sort_newest
+from cortex_actors.storage.search.scope import (
+    COLLECTIONS,
+    SearchScope,
+    count,
+    find_elsewhere,
+    make_scope,
+)
 from cortex_actors.text.terms import find_terms as terms_of
 from cortex_actors.text.terms import split_words
 
@@ -111,7 +117,7 @@ class Search:
         names = query.collections or COLLECTIONS
         if query.past is not None:
             names = tuple(name for name in names if name in memory_records.COLLECTIONS.values())
-        seen = scope(query.where, names, now=query.now, decays=query.decays)
+        seen = make_scope(query.where, names, now=query.now, decays=query.decays)
         if not (names and seen.collections):
             return SearchHits(())
         run = _Run(query, seen, max(DEPTH, 2 * query.limit))
@@ -181,7 +187,7 @@ class Search:
             ids = moment.select(run.seen)
             if asked is not None:
                 some = None if run.seen.allowed is None else ids
-                answer = self._dense.near(connection, asked, some)
+                answer = self._dense.find_nearest(connection, asked, some)
                 plan, run.way = answer.plan, answer.plan.way
                 lists.said |= {name: answer.lists[name] for name in self._takes(*answer.lists)}
             terms = self._by_words(moment, run, lists)
@@ -198,19 +204,19 @@ class Search:
             texts=texts,
             pieces=None if self._profile.absent_last else self._pieces(),
         )
-        fused = lists.fused(self._profile, total=total)
+        fused = lists.fuse(self._profile, total=total)
         if self._profile is MEASURED and not run.is_whole and (pieces := self._pieces()):
             compare = partial(self._cosines, connection, asked=asked)
-            turned = partial(turns.reranked, connection, question=run.query.text, pieces=pieces)
+            turned = partial(turns.rerank_turns, connection, question=run.query.text, pieces=pieces)
             fused = turned(fused, lists=lists, allowed=ids, compare=compare)
         if run.query.near:
-            fused = nearer(fused, elsewhere(connection, lists.items, near=run.query.near))
+            fused = weaken_far(fused, find_elsewhere(connection, lists.items, near=run.query.near))
         # The documents' ranking is kept as they have it, with its scores.
         fused = fused if self._profile.absent_last else ranking.order(fused)
         # The plan depends on how many rows there are in all, which no agent may learn.
         run.plan, run.terms = plan if run.is_owner else None, terms
         self._note(run, lists, holds=ranking.holds)
-        hits = newest_first(self._looked_up(connection, fused, lists, run=run))
+        hits = sort_newest(self._looked_up(connection, fused, lists, run=run))
         return SearchHits(tuple(hits), run.plan, tuple(run.skipped))
 
     def _whole(
@@ -239,8 +245,8 @@ class Search:
         if known is not None:
             return known
         try:
-            among = moment.among(WORDS_PAIRED)
-            return words.weights(moment.connection, text, among=among)
+            among = moment.load_among(WORDS_PAIRED)
+            return words.weigh_terms(moment.connection, text, among=among)
         except WordsDamaged:
             return {word: 1.0 for each in terms_of(text) for word in split_words(each.text)}
 
@@ -252,7 +258,7 @@ class Search:
         asked: DenseQuestion | None,
     ) -> Mapping[int, float]:
         """Return the cosines of passages with the question's vector; none without one."""
-        return {} if asked is None else self._dense.cosines(connection, asked, ids=some)
+        return {} if asked is None else self._dense.compute_cosines(connection, asked, ids=some)
 
     def _looked_up(
         self, connection: Connection, fused: list[Fused], lists: Lists, *, run: _Run
@@ -264,13 +270,13 @@ class Search:
             wanted = limit - len(answers)
             some, fused = fused[:wanted], fused[wanted:]
             scores = {each.id: each.score for each in some}
-            known = shown(connection, items, scores, run.query)
+            known = load_hits(connection, items, scores, run.query)
             answers.add(
                 self._told(known[each.id], each, lists, run=run)
                 for each in some
                 if each.id in known
             )
-        return answers.hits()
+        return answers.make_hits()
 
     def _by_words(self, moment: words.Moment, run: _Run, lists: Lists) -> list[Term]:
         """Ask the lists of words; return the terms they were asked for."""
@@ -281,11 +287,11 @@ class Search:
             if run.ahead is not None and moment.takes(run.ahead.moment):
                 lists.said |= run.ahead.said
                 return run.ahead.terms
-            connection, among = moment.connection, moment.among(WORDS_ALONE)
-            terms = words.searched(connection, run.query.text, most=self._most, among=among)
+            connection, among = moment.connection, moment.load_among(WORDS_ALONE)
+            terms = words.choose_terms(connection, run.query.text, most=self._most, among=among)
             for name in taken if terms else ():
-                among = moment.among(name)
-                lists.said[name] = words.near(connection, terms, among=among, depth=run.depth)
+                among = moment.load_among(name)
+                lists.said[name] = words.find_near(connection, terms, among=among, depth=run.depth)
         except WordsDamaged as error:
             lists.said.pop(WORDS_ALONE, None)
             run.skipped.append((WORDS, str(error)))
@@ -301,21 +307,25 @@ class Search:
         nearest = max((found[0].score for found in dense if found), default=None)
         named = sum(len(lists.said.get(name, ())) for name in (WORDS_ALONE, WORDS_PAIRED))
         if not run.terms:
-            run.skipped.append((WORDS, sameness.without_words(nearest=nearest)))
+            run.skipped.append((WORDS, sameness.explain_wordless(nearest=nearest)))
         elif not holds and sameness.is_strange(named=named, nearest=nearest):
             run.skipped.append((WORDS, sameness.NOT_KNOWN))
 
     def _told(self, hit: RankedHit, item: Fused, lists: Lists, *, run: _Run) -> RankedHit:
         """Return a hit that says which lists found it, and where in them when that was asked."""
-        cosine = lists.measured(DENSE_ALONE, item)
+        cosine = lists.find_measure(DENSE_ALONE, item)
         if cosine is None and item.id in lists.cosines:
             cosine = round(lists.cosines[item.id], 4)
-        extra: dict[str, Any] = {**hit.extra, "found_by": lists.holding(item), "cosine": cosine}
+        extra: dict[str, Any] = {
+            **hit.extra,
+            "found_by": lists.list_holding(item),
+            "cosine": cosine,
+        }
         if run.query.explain:
             plan = run.plan
             # Nor is it what words weigh, nor which were searched: an answer needs neither.
             extra["explain"] = {
-                **lists.explained(item, weighed=run.is_owner),
+                **lists.explain(item, weighed=run.is_owner),
                 "plan": None if plan is None else {"kind": str(plan.kind), "why": plan.why},
                 "profile": self._profile.name,
                 **({"terms": [each.shown for each in run.terms]} if run.is_owner else {}),
@@ -329,7 +339,7 @@ class Search:
 
     async def _mend(self, run: _Run) -> None:
         """Let what was found damaged be made again; the answer does not fail for it."""
-        model, damaged = self._model, self._dense.damaged()
+        model, damaged = self._model, self._dense.take_damaged()
         try:
             if damaged:
                 await self.records.write(lambda c: embeddings.remake(c, model, damaged))

@@ -25,7 +25,7 @@ from sqlalchemy import ColumnElement, Connection, select, update
 from cortex_actors.domain.insight import Decider  # noqa: TC001 - read by `entity`
 from cortex_actors.domain.memory import MERGEABLE, Memory, MemoryStatus, Realm, SearchPlace
 from cortex_actors.storage import memory_history, memory_records
-from cortex_actors.storage.realms import readable
+from cortex_actors.storage.realms import match_readable
 from cortex_actors.storage.search.dense import LISTS, Dense, DenseNeighbours, DenseQuestion
 from cortex_actors.storage.tables import columns
 from cortex_actors.storage.tables.dialect import execute, execute_for
@@ -108,7 +108,7 @@ class MergeScope:
         return self.realm, self.agent_id, self.thread, self.role, self.project_id
 
     @classmethod
-    def of(cls, memory: Memory) -> MergeScope:
+    def from_memory(cls, memory: Memory) -> MergeScope:
         """Return the scope of a memory."""
         named = frozenset(memory.related) if memory.realm is Realm.BRIDGE else frozenset[str]()
         named -= {memory.agent_id}
@@ -134,13 +134,13 @@ class Vicinity:
         self._large: set[MergeScope] = set()
 
     async def ask(self, vector: Matrix, scope: MergeScope, *, most: int) -> DenseQuestion:
-        """Ask the index where it is worth it; return what `near` needs. Never fails."""
+        """Ask the index where it is worth it; return what `find_near` needs. Never fails."""
         depth, names = most + _SPARE, (memory_records.COLLECTIONS[scope.realm],)
         if scope not in self._large:
             return DenseQuestion(vector.reshape(-1), self._model, depth, names)
         return await self._dense.ask(vector, model=self._model, depth=depth, collections=names)
 
-    def near(
+    def find_near(
         self,
         connection: Connection,
         asked: DenseQuestion,
@@ -155,12 +155,12 @@ class Vicinity:
         """
         wanted = most + len(but)
         if self._is_large(connection, scope):
-            found = self._dense.near(connection, asked, None).lists[_ALONE]
+            found = self._dense.find_nearest(connection, asked, None).lists[_ALONE]
             mine = _within(connection, scope, [each.item_id for each in found])
             kept = [Neighbour(n.item_id, n.score) for n in found if n.item_id in mine]
             if len(kept) >= wanted or len(found) < asked.depth:
                 return [each for each in kept if each.memory_id not in but][:most]
-        whole = self._dense.near(connection, asked, _whole(connection, scope)).lists[_ALONE]
+        whole = self._dense.find_nearest(connection, asked, _whole(connection, scope)).lists[_ALONE]
         mine = _within(connection, scope, [each.item_id for each in whole])
         return [
             Neighbour(each.item_id, each.score)
@@ -168,7 +168,7 @@ class Vicinity:
             if each.item_id in mine and each.item_id not in but
         ][:most]
 
-    def leaves(self, connection: Connection, memory_id: str) -> dict[str, bytes | None]:
+    def load_leaves(self, connection: Connection, memory_id: str) -> dict[str, bytes | None]:
         """Return everything that was said in the end of what a memory says, with its vector."""
         return dict(execute_for(connection, _LEAVES, [memory_id], self._model))
 
@@ -187,7 +187,7 @@ def find_active(connection: Connection, scope: MergeScope, text_hash: bytes) -> 
     return next((now[each] for each in ids if now[each] is not None), None)
 
 
-def says(connection: Connection, scope: MergeScope, text_hash: bytes) -> str | None:
+def find_text(connection: Connection, scope: MergeScope, text_hash: bytes) -> str | None:
     """Return the active memory of a scope that has exactly a text."""
     states = (MemoryStatus.ACTIVE,)
     ids = _saying(connection, scope, text_hash, states=states)
@@ -225,7 +225,9 @@ def _of_readers(connection: Connection, scope: MergeScope, ids: Iterable[str]) -
         return some
     found = memory_records.read(connection, some, MemoryStatus)
     return [
-        each for each in some if each in found and MergeScope.of(found[each]).named == scope.named
+        each
+        for each in some
+        if each in found and MergeScope.from_memory(found[each]).named == scope.named
     ]
 
 
@@ -258,7 +260,7 @@ def _conditions(scope: MergeScope) -> list[ColumnElement[bool]]:
     same = ("realm", "agent_id", "thread", "role", "project_id")
     place = {name: getattr(scope, name) for name in same}
     return [
-        *columns.same(memories, status=MemoryStatus.ACTIVE, **place),
+        *columns.match_columns(memories, status=MemoryStatus.ACTIVE, **place),
         memories.c.type.in_(MERGEABLE),
     ]
 
@@ -323,11 +325,11 @@ def _between(left: str, right: str) -> tuple[ColumnElement[bool], ...]:
     return row.left_id == one, row.right_id == other
 
 
-def standing(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
+def load_conflicts(connection: Connection, ids: Iterable[str]) -> dict[str, list[tuple[str, str]]]:
     """Return (the other memory, why) for each that is in an open conflict."""
     wanted = set(ids)
     return columns.group_pairs(
-        (mine, (other, columns.given_text(why) or ""))
+        (mine, (other, columns.decode_text(why) or ""))
         for left, right, why in execute_for(connection, _STANDING, wanted)
         for mine, other in ((left, right), (right, left))
         if mine in wanted
@@ -341,11 +343,13 @@ def list_conflicts(
 
     With a reader, those of which it may read both memories.
     """
-    there = select(memories.c.id).where(memories.c.status == MemoryStatus.ACTIVE, readable(reader))
+    there = select(memories.c.id).where(
+        memories.c.status == MemoryStatus.ACTIVE, match_readable(reader)
+    )
     both = [there.where(memories.c.id == side).exists() for side in (_LEFT, _RIGHT)]
     query = select(memory_conflicts).where(memory_conflicts.c.ended_at.is_(None), *both)
     query = query.order_by(memory_conflicts.c.found_at.desc(), _LEFT, _RIGHT)
     rows, total = columns.load_page(connection, query, limit=limit, skip=skip)
     return [
-        columns.entity(MemoryConflict, e, left=e.left_id, right=e.right_id) for e in rows
+        columns.make_entity(MemoryConflict, e, left=e.left_id, right=e.right_id) for e in rows
     ], total

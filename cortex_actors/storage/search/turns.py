@@ -40,7 +40,7 @@ READ: Final = 300
 _LOOKED: Final = READ // (2 * (AROUND + BESIDE))
 
 
-def reranked(
+def rerank_turns(
     connection: Connection,
     fused: list[Fused],
     *,

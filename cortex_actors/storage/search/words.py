@@ -167,19 +167,19 @@ class Postings:
     def load(self, connection: Connection) -> None:
         """Read what every search needs: 0.2 s at 100,000."""
         with suppress(WordsDamaged):  # a search says so, and has them made again
-            Moment(connection, self).passages(COLLECTIONS)
+            Moment(connection, self).load_passages(COLLECTIONS)
 
     def load_common(self, connection: Connection, *, words: str) -> None:
         """Read the commonest words of a list: 0.5 s at 100,000."""
         with suppress(WordsDamaged), _sound():
-            among = Moment(connection, self).among(words)
+            among = Moment(connection, self).load_among(words)
             query = f"SELECT term FROM temp.{words}_terms WHERE doc > max({_KEPT_FROM}, ?)"  # noqa: S608 - a name of the schema
             common = find_driver_of(connection).execute(query, (among.count * _COMMON,)).fetchall()
-            for term, stems in distinct([Term(word) for (word,) in common]).items():
+            for term, stems in find_distinct([Term(word) for (word,) in common]).items():
                 if stems == (term.text,):  # a stem is not always the one of itself
-                    self.posting(connection, term, stem=term.text, among=among, timed=True)
+                    self.load_posting(connection, term, stem=term.text, among=among, timed=True)
 
-    def owners(self, connection: Connection, newest: int) -> NDArray[np.int64]:
+    def load_owners(self, connection: Connection, newest: int) -> NDArray[np.int64]:
         """Return whose each passage is up to that one (`_owners`)."""
         with self._lock:
             known = self._owners
@@ -190,7 +190,7 @@ class Postings:
                     self._owners = known
         return known[:, : newest + 1]
 
-    def posting(
+    def load_posting(
         self, connection: Connection, term: Term, *, stem: str, among: Among, timed: bool = False
     ) -> _Posting:
         """Return the texts that hold a word, and how often where `timed`; raises `WordsDamaged`."""
@@ -235,7 +235,7 @@ class Postings:
         #: Of each passage the `rowid` of its memory, -1 for none, and the number of its collection.
         self._owners = np.empty((2, 0), np.int64)
 
-    def lengths(self, connection: Connection, words: str) -> NDArray[np.int32]:
+    def load_lengths(self, connection: Connection, words: str) -> NDArray[np.int32]:
         """Return the lengths of a list as the transaction sees it."""
         newest, epoch = find_driver_of(connection).execute(_NEWEST).fetchone()
         # Without a condition SQLite counts pages and not rows: 0.05 ms at 100,000.
@@ -295,23 +295,25 @@ class Moment:
     def _selected(self, seen: SearchScope) -> Numbers:
         """Return the numbers of the passages that a scope selects; raises `WordsDamaged`."""
         if seen.allowed is None:
-            return self.passages(seen.collections)
-        found = [self.passages(seen.whole)] if seen.whole else []
+            return self.load_passages(seen.collections)
+        found = [self.load_passages(seen.whole)] if seen.whole else []
         if seen.memories:
             names = set(memory_records.COLLECTIONS.values()).intersection(seen.collections)
             rows = np.concatenate([_read_all(self.connection, each) for each in seen.memories])
-            found.append(self.passages(names.difference(seen.whole), rows=rows))
+            found.append(self.load_passages(names.difference(seen.whole), rows=rows))
         if seen.others is not None:
             found.append(_read_all(self.connection, seen.others))
         return np.concatenate(found)
 
-    def passages(self, collections: Collection[str], *, rows: Numbers | None = None) -> Numbers:
+    def load_passages(
+        self, collections: Collection[str], *, rows: Numbers | None = None
+    ) -> Numbers:
         """Return the passages of some collections, of memories those of some `rowid`s.
 
         None for all memories. Raises `WordsDamaged`.
         """
         alone, paired = (self._of(words) for words in WORDS)
-        owners, places = self.postings.owners(self.connection, len(alone) - 1)
+        owners, places = self.postings.load_owners(self.connection, len(alone) - 1)
         wanted = np.zeros(len(COLLECTIONS) + 1, np.bool_)
         wanted[[COLLECTIONS.index(name) for name in collections]] = True
         found = wanted[places] & ((alone >= 0) | (paired >= 0))
@@ -323,7 +325,7 @@ class Moment:
             found &= of_rows[owners]
         return np.flatnonzero(found)
 
-    def among(self, words: str) -> Among:
+    def load_among(self, words: str) -> Among:
         """Return the texts of a list that may be found; raises `WordsDamaged`."""
         if words not in self._lists:
             lengths = self._of(words)
@@ -350,11 +352,11 @@ class Moment:
         """Return the lengths of a list; raises `WordsDamaged`."""
         if words not in self._lengths:
             with _sound():
-                self._lengths[words] = self.postings.lengths(self.connection, words)
+                self._lengths[words] = self.postings.load_lengths(self.connection, words)
         return self._lengths[words]
 
 
-def searched(
+def choose_terms(
     connection: Connection, question: str, *, most: int, among: Among
 ) -> dict[Term, Stems]:
     """Return the terms a question is searched by, in its order; none when it holds no word.
@@ -364,7 +366,7 @@ def searched(
     (`terms.rarest`). Where none of them is in any text, the first are searched. Raises `BadInput`
     for text that is not valid Unicode, and `WordsDamaged`.
     """
-    found = distinct(terms.find_terms(question))
+    found = find_distinct(terms.find_terms(question))
     words = [term for term in found if not term.phrase]
     if len(words) <= most and len(words) * among.count <= PLACES:
         return found
@@ -377,12 +379,12 @@ def searched(
     return {each: found[each] for each in kept or list(found)[: terms.FEWEST]}
 
 
-def weights(connection: Connection, question: str, *, among: Among) -> dict[str, float]:
+def weigh_terms(connection: Connection, question: str, *, among: Among) -> dict[str, float]:
     """Return what the words of a question weigh by how rare they are among what may be found.
 
     One that is in no text weighs most: it is what was asked for. Raises `WordsDamaged`.
     """
-    found = distinct(terms.find_terms(question)[:WEIGHED])
+    found = find_distinct(terms.find_terms(question)[:WEIGHED])
     with _sound():
         counts = {each: _count(connection, each, stems=found[each], among=among) for each in found}
     return {
@@ -392,7 +394,7 @@ def weights(connection: Connection, question: str, *, among: Among) -> dict[str,
     }
 
 
-def near(
+def find_near(
     connection: Connection, some: Mapping[Term, Stems], *, among: Among, depth: int
 ) -> list[ListedItem]:
     """Return what holds at least one of the terms, best first; equal weights go by id.
@@ -438,7 +440,7 @@ def near(
     return sorted(placed, key=lambda each: (-each.score, each.item_id))
 
 
-def distinct(some: Sequence[Term]) -> dict[Term, Stems]:
+def find_distinct(some: Sequence[Term]) -> dict[Term, Stems]:
     """Return the terms that the index tells apart, with their words there.
 
     A term that the tokeniser makes nothing of (a mark on its own) is left out, and of those that
@@ -449,7 +451,7 @@ def distinct(some: Sequence[Term]) -> dict[Term, Stems]:
 
 @lru_cache(maxsize=_ASKED)
 def _told_apart(some: tuple[Term, ...]) -> dict[Term, Stems]:
-    """Return what `distinct` does: a question asks it of its words more than once."""
+    """Return what `find_distinct` does: a question asks it of its words more than once."""
     rows, made = [(number, term.text) for number, term in enumerate(some)], dict[int, Stems]()
     with _CUTTING:
         private = _cutter()
@@ -474,7 +476,7 @@ def _cutter() -> sqlite3.Connection:
 
 
 @contextmanager
-def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
+def open_texts(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
     """Give a private database in memory whose table `said` has the words of texts, by place.
 
     Its table `held` has each word (`term`) and how many of the texts hold it (`doc`).
@@ -487,7 +489,9 @@ def said(texts: Sequence[str]) -> Iterator[sqlite3.Connection]:
         yield private
 
 
-def best(private: sqlite3.Connection, some: Iterable[Term], depth: int) -> list[tuple[int, float]]:
+def find_best(
+    private: sqlite3.Connection, some: Iterable[Term], depth: int
+) -> list[tuple[int, float]]:
     """Return which texts of such a database hold a term, and BM25's weight for each, best first."""
     return private.execute(_BEST, (terms.write_expression(some), depth)).fetchall()
 
@@ -503,7 +507,7 @@ def _times(
         texts, times = _phrased(connection, term, among=among)
         mine = _seen(texts, among)
         return texts[mine], times[mine]
-    found = among.postings.posting(connection, term, stem=stems[0], among=among, timed=timed)
+    found = among.postings.load_posting(connection, term, stem=stems[0], among=among, timed=timed)
     texts = found.texts[mine := _seen(found.texts, among)].astype(np.int64)
     if not timed or found.times is None:
         return texts, np.ones_like(texts)
@@ -526,7 +530,7 @@ def _count(connection: Connection, term: Term, *, stems: Stems, among: Among) ->
     if len(stems) > 1 or term.prefix:
         return int(np.count_nonzero(_seen(_holding(connection, term, among=among), among)))
     if stems not in among.counts:
-        found = among.postings.posting(connection, term, stem=stems[0], among=among)
+        found = among.postings.load_posting(connection, term, stem=stems[0], among=among)
         among.counts[stems] = int(np.count_nonzero(_seen(found.texts, among)))
     return among.counts[stems]
 
@@ -561,7 +565,7 @@ def _grown(
     new, times = _holding(connection, term, among=among, after=known.upto), None
     if known.times is not None and len(new) <= _NEW:
         rows = connection.exec_driver_sql(_TEXTS, (json.dumps(new.tolist()),)).all()
-        with said([row.text for row in rows]) as private:
+        with open_texts([row.text for row in rows]) as private:
             private.execute("CREATE VIRTUAL TABLE places USING fts5vocab('said', 'instance')")
             places = private.execute("SELECT doc FROM places WHERE term = ?", (stem,)).fetchall()
         often = np.bincount([doc for (doc,) in places], minlength=len(new)).astype(np.uint16)

@@ -38,7 +38,7 @@ class Text(TypeDecorator[str]):
 
     def process_result_value(self, value: str | bytes | None, dialect: sa.Dialect) -> str | None:
         """Return what was given."""
-        return given_text(value)
+        return decode_text(value)
 
 
 def encode_text(value: str | None) -> str | bytes | None:
@@ -49,7 +49,7 @@ def encode_text(value: str | None) -> str | bytes | None:
     return value if encoded.decode("utf-8", "replace") == value else encoded
 
 
-def given_text(value: str | bytes | None) -> str | None:
+def decode_text(value: str | bytes | None) -> str | None:
     """Return a text as it was before `encode_text`."""
     return value.decode("utf-8", "surrogateescape") if isinstance(value, bytes) else value
 
@@ -68,7 +68,7 @@ def split_chunks(items: Iterable[T]) -> Iterator[list[T]]:
         yield found
 
 
-def rows_in(
+def select_in(
     connection: sa.Connection,
     query: sa.Select[Any],
     column: sa.ColumnElement[Any],
@@ -172,7 +172,7 @@ def group_pairs(pairs: Iterable[tuple[K, T]]) -> dict[K, list[T]]:
     return found
 
 
-def same(table: sa.Table, **wanted: object) -> list[sa.ColumnElement[bool]]:
+def match_columns(table: sa.Table, **wanted: object) -> list[sa.ColumnElement[bool]]:
     """Return the conditions that columns have those values; one that is None asks for nothing."""
     return [table.c[name] == value for name, value in wanted.items() if value is not None]
 
@@ -208,7 +208,7 @@ def change_in(
         connection.execute(statement.values(values))
 
 
-def entity(cls: Callable[..., T], row: sa.Row[Any] | dict[str, Any], **given: Any) -> T:
+def make_entity(cls: Callable[..., T], row: sa.Row[Any] | dict[str, Any], **given: Any) -> T:
     """Return a row as a value of a dataclass; `given` are fields that no column has as they are.
 
     Words become those of the field's enumeration, lists tuples, 0 and 1 truth values.
