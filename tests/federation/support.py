@@ -86,11 +86,11 @@ class Port:
         self.outcomes: list[AskOutcome] = []
         self.fails: Exception | None = None
 
-    async def fan(self) -> Fan:
+    async def get_fan(self) -> Fan:
         """Return who is asked."""
         return self.now
 
-    async def noted(self, outcomes: tuple[AskOutcome, ...]) -> None:
+    async def note_outcomes(self, outcomes: tuple[AskOutcome, ...]) -> None:
         """Take down how the asks of one question ended."""
         if self.fails is not None:
             raise self.fails

@@ -128,14 +128,6 @@ class TestOpen:
         assert "far" == told["name"]
         assert "s3cret" not in told["reason"]
 
-    async def test_counted(self, house: Gatehouse) -> None:
-        """Who asks without end how much is kept does not have it counted each time."""
-        await house.open()
-        for _ in range(5):
-            assert 200 == (await house.ask("/seren/memory/"))[0]
-
-        assert 1 == house.desk.counted
-
     @pytest.mark.parametrize("path", ["/health", "/recall"])
     @pytest.mark.parametrize("is_answered", [True, False])
     async def test_no_http(self, house: Gatehouse, path: str, *, is_answered: bool) -> None:

@@ -73,7 +73,7 @@ class TestTogether:
 
 
 class TestAllOrNothing:
-    @pytest.mark.parametrize("where", ["form", "note"])
+    @pytest.mark.parametrize("where", ["write_whole", "note"])
     async def test_fails(
         self, there: Remembering, monkeypatch: pytest.MonkeyPatch, where: str
     ) -> None:
@@ -86,7 +86,7 @@ class TestAllOrNothing:
             schema.events,
         )
         before = [await there.rows(each) for each in tables]
-        module = memory_states if where == "form" else memory_history
+        module = memory_states if where == "write_whole" else memory_history
         monkeypatch.setattr(module, where, _raise)
         with pytest.raises(LedgerDown):
             await there.say(AGAIN)

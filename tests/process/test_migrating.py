@@ -92,7 +92,7 @@ class TestKilled:
 
 class TestCommand:
     def test_by_hand(self, cortex: Commands, capsys: pytest.CaptureFixture[str]) -> None:
-        """A person watches it to its end, is refused what cannot be, and deletes what is left."""
+        """A person watches it to its end, and is refused what cannot be."""
         assert 0 == cortex("start").returncode
 
         def said(*words: str) -> tuple[int, str]:
@@ -106,7 +106,6 @@ class TestCommand:
         unknown = said("migrate", "--to", "nonesuch")
         status = said("status")
         cancel = said("cancel")
-        prune = said("prune")
 
         assert (0, True) == (migrated[0], "hashing-v1-128 answers now\n" in migrated[1])
         assert (77, True) == (again[0], "it is the model that answers now" in again[1])
@@ -114,4 +113,3 @@ class TestCommand:
         assert "answers   hashing-v1-128 (hashing, 128 numbers)" in status[1]
         assert "kept      hashing-v1-384, replaced" in status[1]
         assert (66, True) == (cancel[0], "no migration runs" in cancel[1])
-        assert (0, "hashing-v1-384: 0 vectors deleted\n") == prune

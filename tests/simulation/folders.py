@@ -165,7 +165,7 @@ class SimulatedHints:
         """Wake somebody when something happens there."""
         self._ears[project_id] = Ear(folders, wake)
 
-    def described(self) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Tell that the kernel's events are heard."""
         return {"mode": "events", "modes": dict.fromkeys(self._ears, "events"), "reasons": []}
 
