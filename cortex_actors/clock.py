@@ -86,7 +86,7 @@ def start_ulid(at: int) -> str:
     return _head(max(0, at) // 1_000)
 
 
-def format_iso(at: int) -> str:
+def iso(at: int) -> str:
     """Return a wall-clock time as ISO 8601 text in UTC, to the second."""
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(at / SECOND))
 

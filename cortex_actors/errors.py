@@ -598,6 +598,6 @@ class NothingToUndo(NotWritten):
     advice = "older versions may be in your version control"
 
 
-def make_visible(text: str) -> str:
+def visible(text: str) -> str:
     """Return a text with what could move a terminal's cursor or hide characters written out."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)

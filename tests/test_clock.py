@@ -6,7 +6,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cortex_actors.clock import SECOND, SystemClock, format_iso, make_ulid
+from cortex_actors.clock import SECOND, SystemClock, iso, make_ulid
 from cortex_actors.testing import EPOCH, ManualClock, eventually
 
 #: A day in the year 10889: what 48 bits of milliseconds can just hold.
@@ -34,7 +34,7 @@ class TestUlid:
 class TestIso:
     def test_text(self) -> None:
         """A moment is written in UTC, to the second."""
-        assert "2026-01-01T00:00:00Z" == format_iso(EPOCH)
+        assert "2026-01-01T00:00:00Z" == iso(EPOCH)
 
 
 class TestSystemClock:

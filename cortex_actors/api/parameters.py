@@ -11,7 +11,7 @@ from enum import StrEnum
 from functools import partial
 from typing import Any, TypeVar
 
-from cortex_actors.clock import format_iso
+from cortex_actors.clock import iso
 from cortex_actors.domain import insight
 from cortex_actors.domain.agent import format_given, read_agent_id
 from cortex_actors.domain.memory import CrumbType, Layer, MemoryType, Priority, Realm
@@ -421,7 +421,7 @@ def make_where(
     ended = None if until is None else parse_moment(until, now, name="until")
     if begun is not None and ended is not None and begun >= ended:
         raise BadInput(
-            f"nothing lies between since ({format_iso(begun)}) and until ({format_iso(ended)}): "
+            f"nothing lies between since ({iso(begun)}) and until ({iso(ended)}): "
             "until is the "
             "first moment that counts no more, and must be later"
         )
@@ -449,7 +449,7 @@ def make_past(as_of: int | str | None, *, now: int, original: bool = False) -> P
         return Past(original=True) if original else None
     moment_ = parse_moment(as_of, now, name="as_of")
     if moment_ > now:
-        raise BadInput(f"as_of is in the future ({format_iso(moment_)}); name a moment until now")
+        raise BadInput(f"as_of is in the future ({iso(moment_)}); name a moment until now")
     return Past(as_of=moment_, original=original)
 
 

@@ -24,7 +24,7 @@ from cortex_actors.errors import (
     CortexError,
     DaemonDown,
     DeadlineExceeded,
-    make_visible,
+    visible,
 )
 from cortex_actors.home import Home
 
@@ -177,11 +177,11 @@ def _begin(home: Home) -> Popen[bytes] | None:
 
 def _note(error: BaseException, event: str, *, said: dict[str, Any], home: Home | None) -> None:
     """Write down why a hook did nothing."""
-    from cortex_actors.clock import SystemClock, format_iso  # noqa: PLC0415 - only for a failure
+    from cortex_actors.clock import SystemClock, iso  # noqa: PLC0415 - only for a failure
     from cortex_actors.process.sessions import note_failure  # noqa: PLC0415 - as above
 
     what = str(error) if isinstance(error, CortexError) else f"{type(error).__name__}: {error}"
-    found = {"at": format_iso(SystemClock().now()), "event": event, "error": what[:1_000]}
+    found = {"at": iso(SystemClock().now()), "event": event, "error": what[:1_000]}
     found |= {name: _first(said, keys)[:500] for name, keys in _COMMON.items()}
     if home is not None:
         note_failure(home, found)
@@ -189,7 +189,7 @@ def _note(error: BaseException, event: str, *, said: dict[str, Any], home: Home 
 
 def show_last(home: Home, *, as_json: bool) -> int:
     """Print what hooks did last in a home, and the last one that failed."""
-    from cortex_actors.clock import format_iso  # noqa: PLC0415 - a client's hook does without
+    from cortex_actors.clock import iso  # noqa: PLC0415 - a client's hook does without
     from cortex_actors.process.sessions import read_failure  # noqa: PLC0415 - as above
 
     failed = read_failure(home)
@@ -202,11 +202,11 @@ def show_last(home: Home, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({**found, "failed": failed}, indent=2))
         return 0
-    lines = [line for each in found["hooks"] for line in _lines(each, format_iso(each["at"]))]
+    lines = [line for each in found["hooks"] for line in _lines(each, iso(each["at"]))]
     if failed:
         lines.append("  ".join(("failed:", failed["at"], failed["event"], failed["here"])))
         lines.append(f"  {failed['error']}")
-    print("\n".join(map(make_visible, lines or ["no hook of an agent's client has run yet"])))
+    print("\n".join(map(visible, lines or ["no hook of an agent's client has run yet"])))
     return 0
 
 

@@ -23,7 +23,7 @@ from cortex_actors.cli.agenthooks import EVENTS, show_last
 from cortex_actors.cli.declare import MOVED
 from cortex_actors.cli.lifecycle import is_paused, suggest_topics
 from cortex_actors.client.connection import Client
-from cortex_actors.clock import format_iso, format_span
+from cortex_actors.clock import format_span, iso
 from cortex_actors.home import Home
 from cortex_actors.process import lock
 
@@ -193,9 +193,9 @@ def list_figures(found: dict[str, Any]) -> Iterator[tuple[str, str]]:
         took = f"{trip['state']} in {trip['took_ms']:,.0f} ms"
         yield "round trip", f"{took}, {format_span(trip['age_s'])} ago"
     if found.get("backup"):
-        yield "backup", format_iso(found["backup"]["at"])
+        yield "backup", iso(found["backup"]["at"])
     if found.get("checked_at"):
-        yield "checked", f"every page of the ledger, {format_iso(found['checked_at'])}"
+        yield "checked", f"every page of the ledger, {iso(found['checked_at'])}"
     if found.get("recovery"):
         from cortex_actors.storage.ledger.recovery import format_sentence  # noqa: PLC0415 - seldom needed
 

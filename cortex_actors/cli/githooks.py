@@ -29,7 +29,7 @@ from cortex_actors.errors import (
     DaemonDown,
     NotFound,
     Refused,
-    make_visible,
+    visible,
 )
 from cortex_actors.home import Home, replace_file
 
@@ -236,9 +236,9 @@ def run(home: Home, options: argparse.Namespace) -> int:
     else:
         for each in changed:
             why = f": {each['reason']}" if each["reason"] else ""
-            print(make_visible(f"{each['change']:<11}{each['path']}{why}"))
+            print(visible(f"{each['change']:<11}{each['path']}{why}"))
         if _git(repository.root, "config", "--get", "core.hooksPath", asks=True):
-            print(make_visible(f"note: core.hooksPath has them in {repository.hooks}"))
+            print(visible(f"note: core.hooksPath has them in {repository.hooks}"))
     if is_put and all(each["change"] == _LEFT for each in changed):
         raise Refused(f"no hook in {repository.hooks} could take our lines; see above")
     return 0
@@ -256,7 +256,7 @@ def _tell(home: Home, path: Path, *, as_json: bool) -> None:
     elif found.get("offline"):
         print("no daemon runs; the next start reads every file")
     elif found["projects"]:
-        print(make_visible(f"reading again: {', '.join(found['projects'])}"))
+        print(visible(f"reading again: {', '.join(found['projects'])}"))
     else:
         lack = f"no followed project lies in or around {path.absolute()}"
-        print(make_visible(f"{lack}; see: cortex projects"))
+        print(visible(f"{lack}; see: cortex projects"))

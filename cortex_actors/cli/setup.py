@@ -19,10 +19,10 @@ from typing import Annotated
 from cortex_actors import errors
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, Option, command
-from cortex_actors.clock import SystemClock, format_iso
+from cortex_actors.clock import SystemClock, iso
 from cortex_actors.domain.agent import read_agent_id
 from cortex_actors.domain.project import hash_file
-from cortex_actors.errors import make_visible
+from cortex_actors.errors import visible
 from cortex_actors.files import clients
 from cortex_actors.files.clients import CLIENTS, SNIPPETS, McpClient, Wiring, read_text
 from cortex_actors.files.place import LARGEST, Place, require_undisturbed
@@ -77,7 +77,7 @@ class FileChange:
 
         Raises the refusals of a write, `Refused` for a file that was saved since, `WriteFailed`.
         """
-        stamp = format_iso(at).replace("-", "").replace(":", "").removesuffix("Z")
+        stamp = iso(at).replace("-", "").replace(":", "").removesuffix("Z")
         keep = f"{self.path.name}.cortex-{stamp}-{at % 1_000_000:06}.bak"
         there = next(each for each in self.path.parents if each.is_dir())
         entry = WriteEntry(
@@ -254,7 +254,7 @@ def propose(changes: Sequence[FileChange], *, dry_run: bool, yes: bool) -> bool:
 def apply_changes(changes: Sequence[FileChange]) -> None:
     """Write files one after the other and say so; each is whole or as it was."""
     for each in changes:
-        print(make_visible(each.write(at=SystemClock().now())))
+        print(visible(each.write(at=SystemClock().now())))
 
 
 def _list(home: Home) -> None:

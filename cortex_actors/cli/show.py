@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from json import dumps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cortex_actors.clock import format_iso
-from cortex_actors.errors import Refused, make_visible
+from cortex_actors.clock import iso
+from cortex_actors.errors import Refused, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -78,12 +78,12 @@ def lines(*lines: str | None) -> None:
     """Print lines, whatever they hold; None is none."""
     for line in lines:
         if line is not None:
-            print(make_visible(line), flush=True)
+            print(visible(line), flush=True)
 
 
 def title(text: str, style: str = "bold") -> None:
     """Print a title, broken at blanks."""
-    make_console().print(make_visible(text), style=style)
+    make_console().print(visible(text), style=style)
 
 
 def sections(*sections: tuple[str, Iterable[tuple[str, object]]]) -> None:
@@ -140,7 +140,7 @@ def _cell(value: object) -> Text:
     """Return a cell's text, in which only line ends may move the cursor."""
     from rich.text import Text  # noqa: PLC0415 - see the top
 
-    return Text("\n".join(make_visible(line) for line in str(value).split("\n")))
+    return Text("\n".join(visible(line) for line in str(value).split("\n")))
 
 
 #: Columns between a mark and its text, and the fewest that a text is given.
@@ -169,13 +169,13 @@ def blocks(title: str, blocks: Iterable[ListEntry], *, empty: str, total: int = 
     from rich.text import Text  # noqa: PLC0415 - see the top
 
     out = make_console()
-    out.print(Text(make_visible(title), style="bold"))
+    out.print(Text(visible(title), style="bold"))
     width = max(cell_len(entry.mark) for entry in entries)
     for entry in entries:
         out.print()
         text = _cell(entry.text)
         for line in filter(None, entry.about):
-            text.append("\n" + make_visible(line), style="dim")
+            text.append("\n" + visible(line), style="dim")
         _beside(out, entry.mark, text, width=width)
 
 
@@ -225,7 +225,7 @@ def _beside(out: Console, mark: str, text: Text, *, width: int, indent: int = 0)
     for number, line in enumerate(lines):
         line.rstrip()
         lead = Text(" " * indent)
-        lead.append("" if number else set_cell_size(make_visible(mark), width), style="bold")
+        lead.append("" if number else set_cell_size(visible(mark), width), style="bold")
         lead.append(" " * (margin - lead.cell_len) if line.plain else "")
         out.print(lead + line, soft_wrap=True)
 
@@ -247,7 +247,7 @@ def diff(text: str, marked: Mapping[str, str] | None = None) -> None:
         style = next((style for start, style in _STYLES if line.startswith(start)), "")
         # Not wrapped by us: a line is copied as a whole.
         mark = Text((marked or {}).get(line, ""), style="yellow")
-        out.print(Text(make_visible(line), style=style) + mark, soft_wrap=True)
+        out.print(Text(visible(line), style=style) + mark, soft_wrap=True)
 
 
 #: Characters of an id that a list shows: enough to tell thousands apart, and to ask for one.
@@ -315,7 +315,7 @@ def describe_bullet(place: Mapping[str, Any]) -> str:
 
 def format_moment(at: int | None) -> str:
     """Return a moment as people read it; nothing for none."""
-    return "" if at is None else format_iso(at)
+    return "" if at is None else iso(at)
 
 
 def cut(text: str, limit: int = LONGEST) -> str:

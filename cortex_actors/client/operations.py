@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from cortex_actors.client import results
 from cortex_actors.client.connection import Answer, Client, find_folder
 from cortex_actors.client.results import Exported, Imported
-from cortex_actors.clock import SystemClock, format_iso
+from cortex_actors.clock import SystemClock, iso
 from cortex_actors.errors import BadInput, CortexError, HomeUnwritable
 from cortex_actors.home import replace_file
 from cortex_actors.render import memorycore
@@ -236,7 +236,7 @@ class Operations:
         whole = {
             "format_version": memorycore.VERSION,
             "agent_id": agent or self._agent,
-            "exported_at": format_iso(SystemClock().now()),
+            "exported_at": iso(SystemClock().now()),
             "collections": found,
             "metadata": about,
         }

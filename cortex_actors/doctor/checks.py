@@ -27,7 +27,7 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cortex_actors.clock import SECOND, format_iso, format_span
+from cortex_actors.clock import SECOND, format_span, iso
 from cortex_actors.doctor import models
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.domain.project import Project, find_innermost
@@ -266,7 +266,7 @@ def _newest(copy: backups.Backup, patient: Patient) -> Diagnosis:
     behind = written - copy.path.stat().st_mtime
     # Seconds beyond two backups' distance after which the newest should not be older.
     late = patient.online and min(age, behind) > 2 * every + 600.0
-    shown = f"the newest is of {format_iso(copy.at)}, {format_span(age)} old"
+    shown = f"the newest is of {iso(copy.at)}, {format_span(age)} old"
     if late:
         text = f"{shown}, and the ledger was written {format_span(behind)} later"
         return warning("backups", text, mend="cortex daemon backup; cortex status says why")

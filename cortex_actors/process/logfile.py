@@ -33,8 +33,8 @@ from itertools import pairwise
 from json.encoder import encode_basestring_ascii as quoted
 from typing import IO, TYPE_CHECKING, Protocol
 
-from cortex_actors.clock import format_iso
-from cortex_actors.errors import BadInput, make_visible
+from cortex_actors.clock import iso
+from cortex_actors.errors import BadInput, visible
 from cortex_actors.home import open_private
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ FIELDS_LIMIT = 65_536
 LATEST = 253_402_300_800_000_000
 
 #: In place of the time of a record that has none.
-_NO_TIME = "-".ljust(len(format_iso(0)))
+_NO_TIME = "-".ljust(len(iso(0)))
 
 #: Level name -> rank; the ranks are the standard library's.
 LEVELS = {"debug": 10, "info": 20, "warning": 30, "error": 40, "critical": 50}
@@ -390,10 +390,8 @@ def format_line(record: LogEntry) -> str:
     fields = "".join(f" {key}={value}" for key, value in shown.items())
     text = f"{record.level:<8} {record.actor}{about}: {record.text}{fields}"
     trace = str(record.fields.get("traceback", "")).splitlines()
-    when = format_iso(record.at) if record.at else _NO_TIME
-    return "\n".join(
-        [f"{when} {make_visible(text)}", *(f"    | {make_visible(part)}" for part in trace)]
-    )
+    when = iso(record.at) if record.at else _NO_TIME
+    return "\n".join([f"{when} {visible(text)}", *(f"    | {visible(part)}" for part in trace)])
 
 
 def _plain(fields: Mapping[str, object]) -> str:

@@ -40,7 +40,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import errors
-from cortex_actors.clock import DAY, SECOND, Clock, format_iso
+from cortex_actors.clock import DAY, SECOND, Clock, iso
 from cortex_actors.domain.event import Nothing, ReconciliationRequested, ScanRequested
 from cortex_actors.runtime.actor import AsyncioActor
 from cortex_actors.runtime.inbox import Overflow
@@ -138,7 +138,7 @@ class JobPreparer:
             return JobResult()
         now = self.clock.now()
         run = projects.PipelineRun.from_moment(projects.KIND, now, started_at=begun, counts=found)
-        start = f" since {format_iso(found['since'])}" if found["since"] else ""
+        start = f" since {iso(found['since'])}" if found["since"] else ""
         waits = f"{found['open']} contradictions and {found['review']} texts wait for a decision"
         said = f"{news}{start}; {waits}, {found['candidates']} candidates"
         return JobResult(said, work=lambda connection: projects.record(connection, run))
@@ -214,8 +214,8 @@ class Upkeep:
         """Delete what was handled long ago, a little at a time."""
         handled, before = await self._pruned(backups.prune, self.keep_days)
         written, earlier = await self._pruned(projects.prune, self.journal_days)
-        said = [f"{handled} rows older than {format_iso(before)}"] if handled else []
-        said += [f"{written} writes into files older than {format_iso(earlier)}"] if written else []
+        said = [f"{handled} rows older than {iso(before)}"] if handled else []
+        said += [f"{written} writes into files older than {iso(earlier)}"] if written else []
         if due := await self.records.read(memory_delete.is_due):
             said.append("words of forgotten memories")
         while due:

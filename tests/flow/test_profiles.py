@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.clock import format_iso
+from cortex_actors.clock import iso
 from cortex_actors.domain.agent import KNOWN, Caller
 from cortex_actors.errors import BadInput, BadToken, NotFound, NotYours
 from cortex_actors.process.tokens import Tokens
@@ -94,7 +94,7 @@ class TestSummon:
 class TestIntroduce:
     async def test_known(self, tree: Tree) -> None:
         """An agent that is known greets the village in its thread of the day."""
-        day = format_iso(tree.cortex._call.clock.now())[:10].replace("-", "")
+        day = iso(tree.cortex._call.clock.now())[:10].replace("-", "")
         found = await tree.cortex.introduce("elysian")
         thread = await tree.cortex.thread(found["thread"])
 

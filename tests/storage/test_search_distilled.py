@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from cortex_actors.clock import format_iso
+from cortex_actors.clock import iso
 from cortex_actors.domain.memory import Realm
 from cortex_actors.domain.principle import Origin, PrincipleStatus
 from cortex_actors.domain.project import SourceKind
@@ -111,7 +111,7 @@ class TestFound:
             "tags": ["t"],
             "observations": 2,
             "last_seen": EPOCH + 10,
-            "at": format_iso(EPOCH + 10),
+            "at": iso(EPOCH + 10),
             "insights": 1,
             "projects": ["atlas", "harbor"],
         }

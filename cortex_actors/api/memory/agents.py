@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cortex_actors.api import parameters
 from cortex_actors.api.registry import Call, operation
 from cortex_actors.api.shapes import shape_dataclass
-from cortex_actors.clock import format_iso
+from cortex_actors.clock import iso
 from cortex_actors.domain.agent import (
     BUILT_IN,
     Agent,
@@ -32,7 +32,7 @@ from cortex_actors.text import summary
 if TYPE_CHECKING:
     from cortex_actors.storage.ledger.actor import Connection
 
-#: Characters of a moment, as `format_iso` writes it, that are its day.
+#: Characters of a moment, as `iso` writes it, that are its day.
 _DAY = 10
 
 #: The six of the original, by name.
@@ -126,7 +126,7 @@ async def introduce(call: Call, agent: str) -> dict[str, Any]:
     """
     found = await _known(call, call.caller.choose_agent(agent, agent), call.caller.choose_reader())
     words = summary.format_greeting(found)
-    thread = summary.name_thread(found, format_iso(call.clock.now())[:_DAY])
+    thread = summary.name_thread(found, iso(call.clock.now())[:_DAY])
     kind, tags = MemoryType.CULTURAL, list(summary.GREETING_TAGS)
     post = await _post(call, Message(words, type=kind, thread=thread, tags=tags), agent=found.id)
     return {"id": post, "agent": found.id, "thread": thread, "content": words}

@@ -18,7 +18,7 @@ from cortex_actors import topics
 from cortex_actors.api import parameters, shapes
 from cortex_actors.api.pipeline.review import PROMOTION, USE, WRITE, reviews
 from cortex_actors.api.registry import Call, Said, operation
-from cortex_actors.clock import format_iso, make_ulid
+from cortex_actors.clock import iso, make_ulid
 from cortex_actors.domain import insight
 from cortex_actors.domain.event import AccumulationComplete, Ids
 from cortex_actors.errors import BadInput, ConfigurationError, HomeUnwritable, NotFound
@@ -322,7 +322,7 @@ def _text(section: dict[str, Any], at: int) -> str:
     """Return the file's text."""
     domains = section.get(_DOMAINS, {})
     lines = [
-        f"# Written by `cortex contradictions calibrate --write` at {format_iso(at)}.",
+        f"# Written by `cortex contradictions calibrate --write` at {iso(at)}.",
         "# What cortex.toml says wins over it; remove the file to go back to the defaults.",
         "",
         f"[{_SECTION}]",

@@ -16,7 +16,7 @@ from cortex_actors.api import parameters, shapes
 from cortex_actors.api.pipeline.contradictions import compare_again
 from cortex_actors.api.pipeline.review import list_offers
 from cortex_actors.api.registry import Call, Said, operation
-from cortex_actors.clock import DAY, format_iso
+from cortex_actors.clock import DAY, iso
 from cortex_actors.domain.insight import (
     AgentVerdict,
     Decider,
@@ -340,7 +340,7 @@ def _require_undecided(connection: Connection, name: str, *, two: Pair) -> None:
     word = verdicts.load_words(connection).get(two)
     if word is not None:
         by = "a person" if word.decider is Decider.PERSON else word.by
-        message = f"cannot judge {name}: {by} decided at {format_iso(word.at)}: {word.said}"
+        message = f"cannot judge {name}: {by} decided at {iso(word.at)}: {word.said}"
         raise Refused(f"{message}; go on with judge_next (cortex triage next)")
 
 

@@ -17,7 +17,7 @@ from cortex_actors.cli.declare import Joined, Option, shows
 from cortex_actors.cli.memory.recall import GLOBAL, OF_NONE
 from cortex_actors.cli.show import count_nouns, format_moment, join_facts
 from cortex_actors.client.connection import Answer
-from cortex_actors.errors import BadInput, NotFound, make_visible
+from cortex_actors.errors import BadInput, NotFound, visible
 
 _PRIORITY = Option(ignore_case=True)
 
@@ -91,7 +91,7 @@ def show_token(found: Answer) -> None:
     print(found["token"])
     before = "; the one before counts no more" if found["replaced"] else ""
     note = f"{found['agent']}'s token is in {found['path']}, for your eyes only{before}"
-    print(make_visible(f"cortex: {note}"), file=sys.stderr)
+    print(visible(f"cortex: {note}"), file=sys.stderr)
 
 
 @shows("agents revoke", "LUMEN", asks="agents.revoke-token")

@@ -22,7 +22,7 @@ from cortex_actors.cli.declare import Argument, Option, Preset, command, shows
 from cortex_actors.cli.memory.recall import NO_MEMORIES, QUESTION, read_text, show_hits
 from cortex_actors.cli.show import count_nouns, format_moment, join_facts, shorten
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import count_days, format_iso
+from cortex_actors.clock import count_days, iso
 from cortex_actors.errors import BadInput
 
 
@@ -475,7 +475,7 @@ def show_topics(found: Answer) -> None:
             each["documents"],
             each["pieces"],
             each["withdrawn"],
-            format_iso(each["read_at"]),
+            iso(each["read_at"]),
         )
         for each in found["topics"]
     ]

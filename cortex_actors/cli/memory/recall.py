@@ -18,7 +18,7 @@ from cortex_actors.cli.pipeline.projects import resolve_word
 from cortex_actors.cli.show import format_moment, join_facts, shorten
 from cortex_actors.client.connection import Answer
 from cortex_actors.clock import DAY, SECOND, SystemClock
-from cortex_actors.errors import BadInput, make_visible
+from cortex_actors.errors import BadInput, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,9 +88,9 @@ def show_hits(found: Answer, empty: str = NOTHING, *, question: str = "") -> Non
     for number, hit in enumerate(beside, len(found["hits"]) + 1):
         _show_hit(out, hit, f"{number}. {_way(hit)}", now)
     for store in found["failed"]:
-        out.print(make_visible(f"the store {store['store']} did not answer: {store['reason']}"))
+        out.print(visible(f"the store {store['store']} did not answer: {store['reason']}"))
     for store in found["skipped"]:
-        out.print(make_visible(f"{_gap(found, store['store'])}: {store['reason']}"))
+        out.print(visible(f"{_gap(found, store['store'])}: {store['reason']}"))
     if not found["hits"]:
         out.print(empty)
     budget = found.get("budget_tokens")
@@ -114,10 +114,10 @@ def show_lists(hits: list[dict[str, Any]]) -> None:
     plan, terms = ours.get("plan"), ours.get("terms")
     out = show.make_console()
     if plan:
-        out.print(make_visible(f"vectors: {plan['kind']} ({plan['why']})"))
+        out.print(visible(f"vectors: {plan['kind']} ({plan['why']})"))
     if terms is not None:  # an agent is not told which of its words are rare
-        out.print(make_visible(f"words: {', '.join(terms) or 'none'}"))
-    out.print(make_visible(f"ranking: {ours.get('profile', '')}"))
+        out.print(visible(f"words: {', '.join(terms) or 'none'}"))
+    out.print(visible(f"ranking: {ours.get('profile', '')}"))
 
 
 #: Characters of words that are no match worth a colour, such as "is".
@@ -153,7 +153,7 @@ def _show_hit(
     else:
         facts = [*_place(hit, extra), *_voice(extra, now)]
     line = "  ".join(part for part in (head, *facts) if part)
-    shown = Text(make_visible(line), style="bold")
+    shown = Text(visible(line), style="bold")
     shown.highlight_regex(_SCORE, "cyan")
     out.print(shown)
     section = None if is_other else extra.get("section")
@@ -162,16 +162,16 @@ def _show_hit(
     whole = [(False, each) for each in _excerpt(hit, extra).splitlines()]
     for is_found, each in mark_lines(section) if section else whole:
         text = Text("   " if section is None else _FOUND if is_found else _AROUND)
-        text.append(make_visible(each), style="bold" if is_found else "")
+        text.append(visible(each), style="bold" if is_found else "")
         if is_found or section is None:  # the text around was not found by its words
             text.highlight_words(matches or (), "bold yellow", case_sensitive=False)
         out.print(text)
     if is_other:
         for reason in extra.get("suspicious") or ():
-            out.print(make_visible(f"   suspicious: {reason}"), style="bold red")
+            out.print(visible(f"   suspicious: {reason}"), style="bold red")
     else:
         for each in list_other_places(extra):
-            out.print(make_visible(f"   {each}"), style="dim")
+            out.print(visible(f"   {each}"), style="dim")
         _show_state(out, hit, extra)
     out.print()
 
@@ -244,7 +244,7 @@ def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> Non
     """
     if "created_at" not in extra:
         if refs := extra.get("cross_refs"):
-            out.print(make_visible(f"   points at {', '.join(refs)}"), style="dim")
+            out.print(visible(f"   points at {', '.join(refs)}"), style="dim")
         return
     facts = [hit["id"], ", ".join(f"#{tag}" for tag in extra.get("tags") or ())]
     facts += ["pinned"] if extra.get("pinned") else []
@@ -253,14 +253,12 @@ def _show_state(out: Console, hit: dict[str, Any], extra: dict[str, Any]) -> Non
     if "believed_from" in extra:
         until = format_moment(extra["believed_until"]) or "today"
         facts.append(f"believed from {format_moment(extra['believed_from'])} until {until}")
-    out.print(make_visible(f"   {join_facts(*facts)}"), style="dim")
+    out.print(visible(f"   {join_facts(*facts)}"), style="dim")
     newer, conflicts = extra.get("newer_than") or (), extra.get("conflicts") or ()
     if newer:
-        out.print(
-            make_visible(f"   newer than {', '.join(newer)}, which says otherwise"), style="bold"
-        )
+        out.print(visible(f"   newer than {', '.join(newer)}, which says otherwise"), style="bold")
     elif conflicts:
-        out.print(make_visible(f"   contradicted by {', '.join(conflicts)}"), style="bold red")
+        out.print(visible(f"   contradicted by {', '.join(conflicts)}"), style="bold red")
 
 
 def _rank(place: dict[str, Any] | None) -> str:
@@ -305,7 +303,7 @@ none, is preferred.""",
 def show_found(found: Answer, given: Answer, *, empty: str = NOTHING) -> None:
     """Print what was found, for a person or as an agent reads it."""
     if given["plain"]:
-        print("\n".join(make_visible(line) for line in found["text"].splitlines()))
+        print("\n".join(visible(line) for line in found["text"].splitlines()))
         return
     show_hits(found, empty, question=given["query"])
     if given["explain"]:

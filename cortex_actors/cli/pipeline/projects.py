@@ -20,7 +20,7 @@ from cortex_actors.cli import show
 from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, One, Option, command, shows
 from cortex_actors.cli.show import count_nouns, join_facts, shorten
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import SystemClock, format_iso, format_span
+from cortex_actors.clock import SystemClock, format_span, iso
 from cortex_actors.errors import BadInput, CortexError, NotFound
 
 #: Seconds between two looks: often enough to be smooth, and nothing for the daemon.
@@ -318,7 +318,7 @@ def _row(run: Answer) -> tuple[object, ...]:
     """Return a run's line in a table."""
     # A time says since when.
     counts = [
-        f"since {format_iso(number)}" if name == "since" else f"{number} {name.replace('_', ' ')}"
+        f"since {iso(number)}" if name == "since" else f"{number} {name.replace('_', ' ')}"
         for name, number in run["counts"].items()
         if number
     ]
@@ -326,7 +326,7 @@ def _row(run: Answer) -> tuple[object, ...]:
     state = f"{state}, dry run" if run.get("dry_run") else state
     took = round((run["finished_at"] - run["started_at"]) / 1_000, 1)
     said = shorten(run["error"], 200) if run["error"] else ", ".join(counts) or "nothing new"
-    return (format_iso(run["finished_at"]), run["kind"], of, state, took, said)
+    return (iso(run["finished_at"]), run["kind"], of, state, took, said)
 
 
 @shows(
@@ -353,9 +353,7 @@ def show_schedule(found: Answer) -> None:
 def _entry(job: Answer) -> show.ListEntry:
     """Return a job's entry in the list: what came of it last, and when."""
     late = f" (+{format_span(job['jitter_s'])})" if job["jitter_s"] else ""
-    done = (
-        f"{job['state'] or 'done'} {format_iso(job['finished_at'])}" if job["finished_at"] else None
-    )
+    done = f"{job['state'] or 'done'} {iso(job['finished_at'])}" if job["finished_at"] else None
     facts = [
         f"every {format_span(job['every_s'])}{late}",
         "running" if job["running_s"] is not None else None,

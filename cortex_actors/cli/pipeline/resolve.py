@@ -17,7 +17,7 @@ from cortex_actors.cli.show import count_nouns, join_facts
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.project import OWN
-from cortex_actors.errors import CortexError, Refused, UsageError, make_visible
+from cortex_actors.errors import CortexError, Refused, UsageError, visible
 from cortex_actors.render import section
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _steps(home: Path | None, since: int) -> Iterator[str]:
             for run in client.call("runs", kind="resolver", limit=1)["runs"]:
                 if run["started_at"] >= since and run["project_id"] in order:
                     which = f"{order.index(run['project_id']) + 1} of {len(order)}"
-                    step = f"resolving project {which} ({make_visible(run['project'])[:SHORT]})"
+                    step = f"resolving project {which} ({visible(run['project'])[:SHORT]})"
         yield step
 
 

@@ -21,7 +21,7 @@ from cortex_actors.cli.declare import Argument, HomeOption, JsonOption, Option, 
 from cortex_actors.cli.show import count_nouns, join_facts
 from cortex_actors.client.connection import Answer, Client
 from cortex_actors.client.cortex import Cortex
-from cortex_actors.clock import SECOND, SystemClock, format_iso, format_span
+from cortex_actors.clock import SECOND, SystemClock, format_span, iso
 from cortex_actors.errors import BadInput, DaemonDown
 from cortex_actors.home import Home
 
@@ -44,7 +44,7 @@ def show_copy(found: Answer) -> None:
         fault = "damaged" if os.access(each["path"], os.R_OK) else "cannot be read"
         checked = f"{fault}: {each['problem']}" if each["problem"] else "good"
         age, size = format_span((now - each["at"]) / SECOND), f"{each['size'] / MB:.1f} MB"
-        rows.append((each["name"], format_iso(each["at"]), age, size, checked))
+        rows.append((each["name"], iso(each["at"]), age, size, checked))
     columns = ("backup", "made", "age", "size", "checked")
     empty = "there is no backup yet; make one with: cortex daemon backup"
     folder = Path(copies[0]["path"]).parent if copies else ""

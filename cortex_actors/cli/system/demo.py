@@ -25,7 +25,7 @@ from cortex_actors.cli.pipeline.resolve import show_files
 from cortex_actors.cli.pipeline.review import show_reviews
 from cortex_actors.cli.show import shorten, shorten_id
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.errors import CortexError, DaemonDown, NotFound, make_visible
+from cortex_actors.errors import CortexError, DaemonDown, NotFound, visible
 from cortex_actors.home import Home
 from cortex_actors.process.logfile import Filter, format_line, make_record
 from cortex_actors.process.logs import read_tail
@@ -154,7 +154,7 @@ def demo(
     projects = _projects(source)
 
     def say(text: str) -> None:
-        print(make_visible(text), file=sys.stderr if as_json else sys.stdout, flush=True)
+        print(visible(text), file=sys.stderr if as_json else sys.stdout, flush=True)
 
     try:
         with _stage(projects, say) as (home, folders), _daemon(home, say):
@@ -248,7 +248,7 @@ def _learn(client: Client, folders: list[Path], *, is_shown: bool, say: Say) -> 
 def _show(found: Answer) -> None:
     """Print what was seen."""
     print("\nThe tree:\n")
-    print("\n".join(make_visible(text) for text in found["tree"].splitlines()))
+    print("\n".join(visible(text) for text in found["tree"].splitlines()))
     print()
     rows = []
     for project in found["projects"]:

@@ -31,7 +31,7 @@ from cortex_actors.errors import (
     DaemonDown,
     NotFound,
     UsageError,
-    make_visible,
+    visible,
 )
 from cortex_actors.process import lock
 from cortex_actors.text import sections as markdown
@@ -206,18 +206,18 @@ def _show_finding(root: str, finding: Flaw) -> None:
     head = Text(_place(root, finding.spot), style="bold")
     head.append(f": {finding.rule}: ", style=colour)
     # Not wrapped by us: a line of output stays one that can be searched for.
-    out.print(head + Text(make_visible(shorten(finding.spot.text)), style="none"), soft_wrap=True)
+    out.print(head + Text(visible(shorten(finding.spot.text)), style="none"), soft_wrap=True)
     other = finding.other
     about = [f"{_place(root, other)}: {shorten(other.text)}"] if other is not None else []
     for line in (*about, finding.why):
-        out.print(Text(f"    {make_visible(line)}", style="dim"), soft_wrap=True)
+        out.print(Text(f"    {visible(line)}", style="dim"), soft_wrap=True)
 
 
 def _place(root: str, spot: Spot) -> str:
     """Return a path and a line as an editor opens them from here."""
     whole = os.path.join(root, spot.path)  # noqa: PTH118 - Path has no relative path upwards
     near = os.path.relpath(whole)
-    return make_visible(f"{whole if near.startswith('..') else near}:{spot.line}")
+    return visible(f"{whole if near.startswith('..') else near}:{spot.line}")
 
 
 def _run(found: Linted) -> dict[str, Any]:

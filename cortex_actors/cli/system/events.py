@@ -23,7 +23,7 @@ from cortex_actors.cli.declare import HomeOption, JsonOption, Option, Preset, co
 from cortex_actors.cli.lifecycle import suggest_topics
 from cortex_actors.cli.show import shorten
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import SECOND, SystemClock, format_iso
+from cortex_actors.clock import SECOND, SystemClock, iso
 from cortex_actors.errors import DaemonDown, DeadlineExceeded, UnknownTopic, UsageError
 from cortex_actors.home import Home
 from cortex_actors.process.logfile import (
@@ -172,7 +172,7 @@ def show_events(found: Any, given: Answer) -> None:  # noqa: ANN401 - an answer,
         for each in found["events"]:
             state = "\n".join(map(_standing, each["consumers"])) or "handled"
             source = shorten(each["source"], 40)
-            rows.append((each["seq"], format_iso(each["at"]), each["topic"], source, state))
+            rows.append((each["seq"], iso(each["at"]), each["topic"], source, state))
         title = f"{found['waiting']} deliveries wait, {found['dead']} are dead letters"
         show.table(title, ("seq", "at", "topic", "from", "state"), rows, empty=_nothing(given))
 
@@ -231,7 +231,7 @@ def events(
 def _show(found: Answer) -> None:
     """Print one event whole."""
     rows = [(key, str(found[key])) for key in ("seq", "id", "topic", "source")]
-    rows.append(("at", format_iso(found["at"])))
+    rows.append(("at", iso(found["at"])))
     if found["idempotency_key"] is not None:
         rows.append(("key", found["idempotency_key"]))
     rows += [("state", _stage(each)) for each in found["consumers"]] or [("state", "handled")]
@@ -264,10 +264,10 @@ def _stage(each: dict[str, Any]) -> str:
     """Return how far one consumer came with an event."""
     tried = f"{each['attempts']} attempt{'s' * (each['attempts'] != 1)}"
     if each["state"] == "dead":
-        return f"dead for {each['consumer']} after {tried} at {format_iso(each['at'])}"
+        return f"dead for {each['consumer']} after {tried} at {iso(each['at'])}"
     if not each["attempts"]:
         return f"waiting for {each['consumer']}"
-    return f"waiting for {each['consumer']}, {tried}, next not before {format_iso(each['at'])}"
+    return f"waiting for {each['consumer']}, {tried}, next not before {iso(each['at'])}"
 
 
 #: Columns of the names at the left.
@@ -279,7 +279,7 @@ def show_inside(found: Answer) -> None:
     """Print what an actor works on, or how a supervisor is."""
     rows = [*(_supervisor(found) if found["kind"] == "supervisor" else _actor(found))]
     if last := found["last_crash"]:
-        rows.append(("last crash", f"{format_iso(last['at'])} {last['reason']}"))
+        rows.append(("last crash", f"{iso(last['at'])} {last['reason']}"))
     show.lines(*(f"{title:<{_WIDTH}}{text}".rstrip() for title, text in rows))
 
 
@@ -294,7 +294,7 @@ def _actor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
     kind = f"{found['class']}, " if "class" in found else ""
     yield "actor", f"{found['name']}: {kind}{found['state']}, below {found['supervisor']}"
     if "started_at" in found:
-        yield "lives", f"since {format_iso(found['started_at'])}, {found['lived_s']:.1f} s"
+        yield "lives", f"since {iso(found['started_at'])}, {found['lived_s']:.1f} s"
     yield "restarts", found["restarts"]
     if stats := found.get("mailbox"):
         full = f"of {stats['limit'] or 'any number'} ({stats['overflow']})"
@@ -316,7 +316,7 @@ def _supervisor(found: dict[str, Any]) -> Iterator[tuple[str, object]]:
         text = f"{child['name']}: {child['kind']}, {child['state']}{restarts}"
         yield "" if number else "children", text
     for number, each in enumerate(reversed(found["recent_restarts"])):
-        yield "" if number else "restarted", f"{format_iso(each['at'])} {each['child']}"
+        yield "" if number else "restarted", f"{iso(each['at'])} {each['child']}"
 
 
 def _hands(title: str, hands: list[dict[str, Any]], nothing: str) -> Iterator[tuple[str, object]]:

@@ -14,8 +14,8 @@ from typing import Any
 from cortex_actors.cli import show
 from cortex_actors.cli.declare import HomeOption, JsonOption, Option, command, shows
 from cortex_actors.client.connection import Answer, Client
-from cortex_actors.clock import SECOND, SystemClock, format_iso, format_span
-from cortex_actors.errors import DaemonDown, make_visible
+from cortex_actors.clock import SECOND, SystemClock, format_span, iso
+from cortex_actors.errors import DaemonDown, visible
 from cortex_actors.home import Home
 
 #: Seconds between two looks at how far it is.
@@ -94,7 +94,7 @@ def migrate(
     if as_json:
         show.json(found)
     elif no_wait:
-        print(f"it goes on in the background: {make_visible(begun['coming']['model_id'])}")
+        print(f"it goes on in the background: {visible(begun['coming']['model_id'])}")
         print("how far it is: cortex model migration")
     else:
         _say_end(found, before)
@@ -109,9 +109,7 @@ def show_migration(found: Answer) -> None:
 @shows("model cancel", "", offline=f"{_OFFLINE}:cancel")
 def show_cancelled(found: Answer) -> None:
     """Print which migration was ended."""
-    print(
-        f"called off: {make_visible(found['cancelled']['model_id'])}; what it made is kept a week,"
-    )
+    print(f"called off: {visible(found['cancelled']['model_id'])}; what it made is kept a week,")
     print("and used if you begin again")
 
 
@@ -130,7 +128,7 @@ def _watch(client: Client, *, is_shown: bool) -> None:
             # How far it is, or what it waits for.
             title = {"compiling": "compiling", "waiting": "waiting"}.get(found["state"])
             pace = found["reason"] if title == "waiting" else _pace(found)
-            pace = make_visible(f" texts  {pace}")
+            pace = visible(f" texts  {pace}")
             bar.update(task, description=title or "embedding", pace=pace)
             bar.update(task, total=found["total"], completed=found["done"])
             time.sleep(POLL)
@@ -147,11 +145,11 @@ def _say_end(found: Answer, before: Answer | None) -> None:
     """Say what came of a migration that was watched."""
     active = found["active"]
     if before is not None and active["model_id"] == before["model_id"]:
-        print(f"called off: {make_visible(active['model_id'])} goes on answering")
+        print(f"called off: {visible(active['model_id'])} goes on answering")
         return
-    print(f"{make_visible(active['model_id'])} answers now")
+    print(f"{visible(active['model_id'])} answers now")
     if before is not None:
-        print(f"vectors of {make_visible(before['model_id'])} are kept a week, to go back quickly")
+        print(f"vectors of {visible(before['model_id'])} are kept a week, to go back quickly")
 
 
 def _migration_lines(found: Answer) -> list[str]:
@@ -195,7 +193,7 @@ def _lines(found: Answer) -> Iterator[str]:
         yield f"compiled  no: {found['why']}"
     else:
         size = f"{compiled['size'] / MB:.1f} MB"
-        yield f"compiled  {compiled['kind']}, {size}, {format_iso(compiled['made_at'])}"
+        yield f"compiled  {compiled['kind']}, {size}, {iso(compiled['made_at'])}"
         if compiled["note"]:
             yield f"          {compiled['note']}"
         yield f"gates     {_gates(compiled['gates'])}"
@@ -227,7 +225,7 @@ def _under_way(migration: dict[str, Any]) -> str:
         if not making:
             return "compiling"
         step = f": {making['step']}" if making["step"] else ""
-        return f"compiling {making['source']} since {format_iso(making['since'])}{step}"
+        return f"compiling {making['source']} since {iso(making['since'])}{step}"
     if coming:
         done = f"{migration['done']:,} of {migration['total']:,} texts"
         return f"migration to {coming['model_id']}: {done}"

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cortex_actors.clock import format_iso
+from cortex_actors.clock import iso
 from cortex_actors.text.lexicon import STOP_WORDS
 from cortex_actors.text.terms import WORDS_LIMIT
 
@@ -159,7 +159,7 @@ def score(
         asks = said.rstrip().endswith("?")
         is_named = speaker is not None and turn.speaker.casefold() == speaker
         tells_when = asks_when and _TIMES.search(said) is not None
-        date = asked.met_by(_date(stamp or format_iso(turn.at))) if asked.months else 0.0
+        date = asked.met_by(_date(stamp or iso(turn.at))) if asked.months else 0.0
         rules = ASKS * asks + SPEAKER * is_named + DATE * date + TIME * tells_when
         found.append(worth + COSINE * one.cosine + rules)
     return found

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cortex_actors.clock import SECOND, format_iso
+from cortex_actors.clock import SECOND, iso
 from cortex_actors.domain.hit import Diagnosis, Repair, error, note, warning
 from cortex_actors.domain.insight import Granularity, hash_section, hash_statement
 from cortex_actors.domain.project import Chunk
@@ -160,7 +160,7 @@ def check_waiting(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis
         return
     since = opened.exec_driver_sql(_SINCE, (scope.model,)).scalar_one()
     late = scope.online and since is not None and scope.now - since > LONG
-    first = f", the first since {format_iso(since)}" if since else ""
+    first = f", the first since {iso(since)}" if since else ""
     text = f"{total:,} texts wait for a vector{first}"
     remedy = (
         "cortex status says how the model is" if scope.online else "a daemon embeds: cortex start"

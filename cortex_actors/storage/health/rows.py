@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, delete, select
 
-from cortex_actors.clock import format_iso
+from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.domain.memory import SearchPlace, name_index
 from cortex_actors.storage import embeddings, projects
@@ -141,7 +141,7 @@ def check_owner(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
         text = f"the ledger names pid {row.pid}, and pid {os.getpid()} has it open"
         yield error("owner", text, mend="two daemons cannot share a ledger: cortex daemon restart")
     else:
-        since = f"pid {row.pid} since {format_iso(row.started_at)}"
+        since = f"pid {row.pid} since {iso(row.started_at)}"
         yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
 
 

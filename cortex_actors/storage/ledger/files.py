@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from cortex_actors import errors
-from cortex_actors.clock import SECOND, format_iso
+from cortex_actors.clock import SECOND, iso
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -156,7 +156,7 @@ def explain_failure(doing: str, error: sqlite3.Error | OSError) -> errors.Ledger
 
 def format_stamp(at: int) -> str:
     """Return a moment (UTC microseconds) as the names of files have it, to the second."""
-    return format_iso(at).replace("-", "").replace(":", "")
+    return iso(at).replace("-", "").replace(":", "")
 
 
 def parse_stamp(text: str) -> int | None:

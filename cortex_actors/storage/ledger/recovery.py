@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cortex_actors import topics
-from cortex_actors.clock import DAY, SECOND, Clock, format_iso
+from cortex_actors.clock import DAY, SECOND, Clock, iso
 from cortex_actors.errors import CortexError, LedgerDown, StorageFull, StorageReadOnly
 from cortex_actors.home import Home, write_private
 from cortex_actors.process.logfile import read_objects
@@ -85,8 +85,8 @@ def write(folder: Path, report: RecoveryReport) -> Path:
     """Write a report for good; return where."""
     path = folder / f"recovery-{files.format_stamp(report.at)}.json"
     found = asdict(report)
-    found["at"] = format_iso(report.at)
-    found["backup_at"] = None if report.backup_at is None else format_iso(report.backup_at)
+    found["at"] = iso(report.at)
+    found["backup_at"] = None if report.backup_at is None else iso(report.backup_at)
     write_private(path, json.dumps({**found, "lost": report.lost}, indent=2) + "\n")
     files.settle(path)
     files.settle(folder)
@@ -331,5 +331,5 @@ def _logged(
         with suppress(CortexError):  # no topic of ours
             if at >= since and name not in there and topics.find(topic).durable:
                 there.add(name)
-                found.append({"id": name, "topic": topic, "at": format_iso(at)})
+                found.append({"id": name, "topic": topic, "at": iso(at)})
     return found[:LOGGED]

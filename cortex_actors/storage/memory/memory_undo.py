@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Row, delete, or_, select
 
-from cortex_actors.clock import format_iso
+from cortex_actors.clock import iso
 from cortex_actors.domain.memory import MERGEABLE, ChangeKind, Memory, MemoryStatus, Realm
 from cortex_actors.errors import NotFound, Refused
 from cortex_actors.storage import memory_history, memory_records
@@ -56,7 +56,7 @@ def undo(
     change = memory_history.load_change(connection, number, reader=reader)
     if change.undone_at is not None:
         message = f"change {number} was undone already, by {change.undone_by}"
-        raise Refused(f"{message} at {format_iso(change.undone_at)}")
+        raise Refused(f"{message} at {iso(change.undone_at)}")
     if change.kind in MERGES:
         return change, _take_apart(connection, change, by=by, at=at, reader=reader)
     take_back = _WAYS.get(change.kind)

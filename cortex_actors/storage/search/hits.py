@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from sqlalchemy import Connection, Select, and_, bindparam, func, or_, select
 
-from cortex_actors.clock import format_iso
+from cortex_actors.clock import iso
 from cortex_actors.domain.hit import RankedHit
 from cortex_actors.domain.insight import Claim, Granularity
 from cortex_actors.domain.memory import PROBE, Memory, MemoryStatus, Realm
@@ -115,7 +115,7 @@ def _extra(
             "related_agents": list(each.related),
             "responding_to": [one for one in each.replies_to if one in named],
             "created_at": each.created_at,
-            "at": format_iso(each.created_at),
+            "at": iso(each.created_at),
             "time_range": format_hours(each.said_from, each.said_until),
             **{name: getattr(each, name) for name in ("said_from", "said_until", "promoted_at")},
             # Hours until half of its attention is left; what does not fade has none.
@@ -163,7 +163,7 @@ def format_hours(begun: int | None, ended: int | None) -> str | None:
     """Return the hours of a day (UTC) that a memory tells of; None where none were given."""
     if begun is None or ended is None:
         return None
-    return " - ".join(format_iso(each)[_TIME] for each in (begun, ended))
+    return " - ".join(iso(each)[_TIME] for each in (begun, ended))
 
 
 def load_hits(
@@ -225,7 +225,7 @@ def _knowledge(connection: Connection, ids: Sequence[str], _query: Query) -> lis
                 "is_code": chunk.is_code,
                 "language": chunk.language,
                 "cross_refs": list(chunk.cross_refs),
-                "at": format_iso(chunk.read_at),
+                "at": iso(chunk.read_at),
                 "tags": list(chunk.tags),
             },
         )
@@ -252,7 +252,7 @@ def _crumbs(connection: Connection, ids: Sequence[str], query: Query) -> list[Ra
                 "unfinished": list(crumb.unfinished),
                 "saved_by": crumb.saved_by,
                 "project_id": crumb.project_id,
-                "at": format_iso(crumb.left_at),
+                "at": iso(crumb.left_at),
                 "created_at": crumb.left_at,
             },
         )

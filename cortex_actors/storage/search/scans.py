@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlalchemy import ColumnElement, Connection, exists, select
 
-from cortex_actors.clock import format_iso
+from cortex_actors.clock import iso
 from cortex_actors.domain.hit import RankedHit
 from cortex_actors.domain.insight import Decider
 from cortex_actors.domain.memory import ChangeKind
@@ -241,7 +241,7 @@ def make_answers(connection: Connection, ids: Sequence[str], query: Query) -> li
                 "tags": list(principle.tags),
                 "observations": counted[each].observed,
                 "last_seen": counted[each].seen_at,
-                "at": format_iso(counted[each].seen_at),
+                "at": iso(counted[each].seen_at),
                 "linked": counted[each].links,
                 "insights": len(made_of.get(each, ())),
                 "projects": list(named.get(each, ())),
