@@ -501,7 +501,7 @@ class JudgingSettings(SettingsSection):
     """
 
     #: A CrossEncoder of sentence-transformers that tells contradiction, entailment and neutral: the
-    #: path of a folder, or a name in this machine's Hugging Face cache; empty: none.
+    #: path of its folder; empty: none.
     cross_encoder: str = ""
     #: What its outputs are, in order, where its own configuration does not name them.
     cross_encoder_labels: tuple[Literal["contradiction", "entailment", "neutral"], ...] = ()

@@ -47,31 +47,12 @@ class TestLocate:
 
         assert before.model_id != locate(str(saved(tmp_path / "nli", b"x"))).model_id
 
-    @pytest.mark.parametrize("variable", ["HF_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME"])
-    def test_cache(self, tmp_path: Path, variable: str) -> None:
-        """A name is looked for where Hugging Face's libraries keep what they have fetched."""
-        below = {"HF_HUB_CACHE": "", "HF_HOME": "hub", "XDG_CACHE_HOME": "huggingface/hub"}
-        place = tmp_path / below[variable] / "models--cross-encoder--nli"
-        saved(place / "snapshots" / "abc")
-        (place / "refs").mkdir()
-        (place / "refs" / "main").write_text("abc")
-        found = locate("cross-encoder/nli", environ={variable: str(tmp_path)})
-
-        assert place / "snapshots" / "abc" == found.folder
-        assert found.model_id.startswith("cross-encoder/nli@")
-
     def test_not_there(self, tmp_path: Path) -> None:
         """A model that is nowhere is missing; the error says where was looked and how to mend."""
         with pytest.raises(JudgeMissing, match="hf download cross-encoder/nli") as caught:
-            locate("cross-encoder/nli", environ={"HF_HOME": str(tmp_path)})
+            locate(str(tmp_path / "nli"))
 
-        assert str(tmp_path / "hub") in str(caught.value)
-
-    @pytest.mark.parametrize("name", ["../../etc", "a/../b", "no name", ""])
-    def test_no_name(self, tmp_path: Path, name: str) -> None:
-        """What can be no name on the hub is not looked for in the cache."""
-        with pytest.raises(JudgeMissing):
-            locate(name or "nowhere", environ={"HF_HOME": str(tmp_path)})
+        assert str(tmp_path / "nli") in str(caught.value)
 
     def test_no_entailment(self, tmp_path: Path) -> None:
         """A model that only scores is refused, because it cannot tell a contradiction."""

@@ -171,7 +171,7 @@ class TestTrouble:
     async def test_nowhere(self, tmp_path: Path, clock: ManualClock) -> None:
         """A model that is not on this machine starts nothing."""
         async with layer_of(tmp_path / "nowhere", clock) as layer:
-            with pytest.raises(JudgeMissing, match="not on this machine"):
+            with pytest.raises(JudgeMissing, match="there is no folder"):
                 await told(layer, "a", "b")
 
             assert LayerState.MISSING is layer.describe().state
