@@ -103,13 +103,13 @@ OPEN: dict[str, int] = {
     "folder rings": 5,
     "lone protocols": 2,
     "wrapped functions": 2,
-    "positional": 518,
-    "words": 19,
+    "positional": 525,
+    "words": 15,
     "field": 9,
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 62_000, "modules": 300}
+BOUNDS: dict[str, int] = {"code lines": 61_535, "modules": 300}
 
 
 @dataclass(frozen=True)
