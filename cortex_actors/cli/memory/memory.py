@@ -470,13 +470,7 @@ def show_pieces(found: Answer) -> None:
 def show_topics(found: Answer) -> None:
     """Print the topics, with how much each holds."""
     rows = [
-        (
-            each["topic"],
-            each["documents"],
-            each["pieces"],
-            each["withdrawn"],
-            iso(each["read_at"]),
-        )
+        (each["topic"], each["documents"], each["pieces"], each["withdrawn"], iso(each["read_at"]))
         for each in found["topics"]
     ]
     title = (
