@@ -16,6 +16,7 @@ import signal
 import sqlite3
 import sys
 import tempfile
+import threading
 import traceback
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,9 @@ class Cut:
 
     def _at(self, side: str) -> None:
         if self._seen in self._commits and side in self._sides:
-            os.kill(os.getpid(), signal.SIGSTOP)
+            # To this very thread, which stops at once, and all others with it: another one that was
+            # chosen for it would let this one go on to the next commit, and two stops be one.
+            signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
 
 
 class Connection(sqlite3.Connection):

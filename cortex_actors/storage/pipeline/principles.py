@@ -117,7 +117,7 @@ def load_links(connection: Connection, ids: Iterable[str]) -> dict[str, list[Lin
         for end in wanted.intersection(each.pair)
     )
     for end, some in found.items():
-        some.sort(key=lambda each, end=end: (-each.strength, each.other(end)))  # type: ignore[misc]
+        some.sort(key=lambda each, end=end: (-each.strength, each.find_other_end(end)))  # type: ignore[misc]
     return found
 
 
