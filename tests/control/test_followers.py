@@ -97,7 +97,7 @@ class TestHistory:
         """Of many who come at once one looks through the past in each turn of the loop."""
         turn, turns, counting = 0, [], True
         loop = asyncio.get_running_loop()
-        name = "follow" if follow else "recent"
+        name = "follow" if follow else "list_recent"
         looks = getattr(desk.logs, name)
 
         def noted(*args: object, **named: object) -> Follower | list[LogEntry]:
