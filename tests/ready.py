@@ -31,7 +31,7 @@ _ROOT = Path(__file__).parents[1]
 #: Bytes of a request: an environment and some words.
 _REQUEST = 2**20
 
-#: Bytes of a number that is told.
+#: Bytes of a number on the line.
 _NUMBER = 12
 
 #: What starts an interpreter otherwise.
@@ -110,7 +110,7 @@ class Nursery:
         ours.setblocking(False)
         try:
             pid = int(await asyncio.get_running_loop().sock_recv(ours, _NUMBER))
-        except BaseException:  # the child hears by its own socket that nobody wants it
+        except BaseException:  # the child hears by its own socket that no caller waits
             ours.close()
             raise
         return cast("Process", ReadyProcess(pid, ours))
@@ -132,7 +132,7 @@ class Nursery:
 
 
 def _serve(line: socket.socket) -> None:
-    """Fork for each request, until nobody is there to make one."""
+    """Fork for each request, until no process is left to make one."""
     from cortex_actors.storage.index import child as program  # noqa: PLC0415
     from cortex_actors.storage.index import chroma  # noqa: PLC0415 - not in a test's process
 

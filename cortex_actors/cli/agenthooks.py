@@ -19,13 +19,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from cortex_actors.client.connection import TOKEN, Client
-from cortex_actors.errors import (
-    AlreadyRunning,
-    CortexError,
-    DaemonDown,
-    DeadlineExceeded,
-    visible,
-)
+from cortex_actors.errors import AlreadyRunning, CortexError, DaemonDown, DeadlineExceeded, visible
 from cortex_actors.home import Home
 
 if TYPE_CHECKING:

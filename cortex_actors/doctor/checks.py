@@ -322,7 +322,6 @@ LEDGER: tuple[tuple[str, file.Check], ...] = (
     ("pages", file.check_pages),
     ("relations", file.check_relations),
     ("texts", passages.check_texts),
-    ("owner", rows.check_owner),
     ("beliefs", rows.check_beliefs),
     ("passages", passages.check_passages),
     ("words", file.check_words),

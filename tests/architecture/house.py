@@ -109,7 +109,7 @@ OPEN: dict[str, int] = {
 }
 
 #: What the product may have and need not use up. Code lines may only fall, to 59,000 in the end.
-BOUNDS: dict[str, int] = {"code lines": 61_529, "modules": 300}
+BOUNDS: dict[str, int] = {"code lines": 61_500, "modules": 300}
 
 
 @dataclass(frozen=True)

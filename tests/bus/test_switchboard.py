@@ -3,20 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import strategies as st
 
 from cortex_actors import topics
 from cortex_actors.bus.bus import Switchboard, make_matcher
 from cortex_actors.bus.commits import refuse_too_large
 from cortex_actors.domain.event import Custom
 from cortex_actors.errors import BadInput, UnknownTopic
-
-#: What a body may hold.
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=6,
-)
 
 
 @pytest.fixture

@@ -13,7 +13,6 @@ from cortex_actors.embedding import manifest
 from cortex_actors.home import Home
 from cortex_actors.storage import models
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.connection import migrate
 from cortex_actors.storage.models import ChosenModel
 from tests.embedding.compiling import MAKING, put
 
@@ -23,16 +22,6 @@ if TYPE_CHECKING:
 
 #: The shipped model.
 DEFAULT = "all-MiniLM-L6-v2"
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a ledger with nothing in it."""
-    path = tmp_path_factory.mktemp("empty") / "cortex.db"
-    engine = connection.open_writing(path)
-    migrate(engine, path)
-    engine.dispose()
-    return path
 
 
 @pytest.fixture
@@ -184,10 +173,7 @@ class TestPrepare:
 
 class TestDaemon:
     def test_verbs(
-        self,
-        home: Home,
-        capsys: pytest.CaptureFixture[str],
-        monkeypatch: pytest.MonkeyPatch,
+        self, home: Home, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """With a daemon the answers are its own, and it is told what was prepared."""
         made = put(home.models, DEFAULT)

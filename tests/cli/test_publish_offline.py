@@ -16,23 +16,12 @@ from cortex_actors.home import Home
 from cortex_actors.process import lock
 from cortex_actors.storage import projects
 from cortex_actors.storage.ledger import connection
-from cortex_actors.storage.ledger.connection import migrate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
 SAID = "(no daemon runs: the next start has it)"
-
-
-@pytest.fixture(scope="module")
-def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Give a ledger with nothing in it."""
-    path = tmp_path_factory.mktemp("empty") / "cortex.db"
-    engine = connection.open_writing(path)
-    migrate(engine, path)
-    engine.dispose()
-    return path
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cortex_actors import __version__
-from cortex_actors.cli import entry
 from cortex_actors.cli.setup import FileChange, find_plugin
 from cortex_actors.clock import SystemClock
 from cortex_actors.errors import NotWritten, Refused
@@ -27,7 +26,7 @@ from cortex_actors.text.markdown import LineKind, classify_lines, split_lines
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    Run = Callable[..., tuple[int, str, str]]
+    from tests.cli.conftest import Run
 
 #: What others have in the configuration of Claude Code, in the forms in which people leave it.
 OTHERS = """{
@@ -70,18 +69,6 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(project)
     return folder
-
-
-@pytest.fixture
-def cortex(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Give the command line: exit code, output, error."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        code = entry.main(list(words))
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 def put(path: Path, text: str) -> Path:

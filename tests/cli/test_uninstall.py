@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cortex_actors.cli import entry, service
+from cortex_actors.cli import service
 from cortex_actors.cli.service import make_unit
 from cortex_actors.files import clients
 from cortex_actors.files.clients import add_lines
@@ -18,12 +18,10 @@ from tests.checkup.conftest import case, learned
 from tests.cli.test_setup import HOOKS, OTHERS, TABLES, files, put
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from tests.checkup.support import Case
-
-    Run = Callable[..., tuple[int, str, str]]
+    from tests.cli.conftest import Run
 
 __all__ = ["case", "learned"]
 
@@ -54,18 +52,6 @@ def mine(case: Case, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(case.projects / "atlas-api")
     return folder
-
-
-@pytest.fixture
-def cortex(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Give the command line: exit code, output, error."""
-
-    def run(*words: str) -> tuple[int, str, str]:
-        code = entry.main(list(words))
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run
 
 
 def resolved(case: Case, path: Path) -> bytes:

@@ -35,3 +35,11 @@ async def wire(desk: Desk) -> AsyncIterator[Wire]:
     wire = await connect(desk)
     yield wire
     wire.writer.close()
+
+
+@pytest.fixture
+def home(tmp_home: Path) -> Home:
+    """Give a home that exists."""
+    home = Home(tmp_home)
+    home.create()
+    return home

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from fcntl import ioctl
-from struct import unpack
-from termios import FIONREAD
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,19 +14,8 @@ from cortex_actors.testing import eventually
 from tests.control.wire import connect
 
 if TYPE_CHECKING:
-    from socket import socket
-
     from cortex_actors.process.logs import Follower
     from tests.control.wire import Desk, Wire
-
-#: Bytes that a slow reader has always left to read: less than the kernel takes from us.
-LEFT = 30_000
-
-
-def to_read(client: socket) -> int:
-    """Return how many bytes the kernel holds for a client."""
-    (left,) = unpack("i", ioctl(client, FIONREAD, bytes(4)))
-    return int(left)
 
 
 @pytest.fixture

@@ -21,14 +21,6 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def home(tmp_home: Path) -> Home:
-    """Give a home that exists."""
-    home = Home(tmp_home)
-    home.create()
-    return home
-
-
-@pytest.fixture
 def owner(home: Home) -> Iterator[lock.Lock]:
     """Hold the lock, as a daemon that is starting."""
     owner = lock.acquire(home)

@@ -11,27 +11,19 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cortex_actors.errors import AlreadyRunning, HomeUnwritable
-from cortex_actors.home import Home
 from cortex_actors.process import lock
 from cortex_actors.process.lock import ATTEMPTS, HomeState, LockInfo
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from pathlib import Path
     from typing import IO
+
+    from cortex_actors.home import Home
 
     Paused = Callable[[Callable[[int], object]], list[int]]
 
 #: A process id that nobody has: above what any kernel gives.
 NOBODY = 2**22 + 1
-
-
-@pytest.fixture
-def home(tmp_home: Path) -> Home:
-    """Give a home that exists."""
-    home = Home(tmp_home)
-    home.create()
-    return home
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from cortex_actors.runtime.actor import start_actor
 from cortex_actors.runtime.names import Names
 from tests.architecture.source import ROOT
 from tests.embedding.asking import Asker
+from tests.embedding.endpoint import FakeEndpoint, serving
 from tests.embedding.support import ManualClock, StagedProvider
 
 if TYPE_CHECKING:
@@ -77,3 +78,10 @@ def compiled_model(compiled_once: Path) -> Path:
     found = find_compiled(compiled_once / "models", "all-MiniLM-L6-v2")
     assert found is not None
     return found[0]
+
+
+@pytest.fixture
+async def endpoint() -> AsyncIterator[FakeEndpoint]:
+    """Give an endpoint that listens."""
+    async with serving() as found:
+        yield found

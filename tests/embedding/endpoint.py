@@ -11,26 +11,13 @@ from cortex_actors.embedding.openai import OpenAIProvider
 from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.sections import EmbeddingSettings
 from cortex_actors.testing import eventually
-from tests.endpoint.server import FakeServer, Reply, Request, document, error, listening
+from tests.endpoint.server import FakeServer, Reply, Request, document, listening
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
     from cortex_actors.clock import Clock
     from cortex_actors.embedding.provider import Vectors
-
-__all__ = [
-    "FakeEndpoint",
-    "Reply",
-    "document",
-    "error",
-    "good",
-    "provided",
-    "recovered",
-    "rows",
-    "serving",
-    "units",
-]
 
 
 def good(texts: Sequence[str], dimension: int = 4) -> Reply:

@@ -14,17 +14,9 @@ from cortex_actors.embedding.openai import BULK, PROBE, OpenAIProvider
 from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.errors import BadInput, EmbedderDown, EmbedderLoading
 from cortex_actors.sections import EmbeddingSettings
-from tests.embedding.endpoint import (
-    FakeEndpoint,
-    Reply,
-    document,
-    error,
-    good,
-    provided,
-    serving,
-    units,
-)
+from tests.embedding.endpoint import FakeEndpoint, good, provided, units
 from tests.embedding.support import is_provider
+from tests.endpoint.server import Reply, document, error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -33,13 +25,6 @@ if TYPE_CHECKING:
 
 #: A key that must be seen nowhere.
 KEY = "sk-very-secret-0123456789"
-
-
-@pytest.fixture
-async def endpoint() -> AsyncIterator[FakeEndpoint]:
-    """Give an endpoint that listens."""
-    async with serving() as found:
-        yield found
 
 
 @pytest.fixture

@@ -12,17 +12,8 @@ from cortex_actors.embedding.provider import ProviderState, collect_rows
 from cortex_actors.errors import BadInput, EmbedderDown, ModelMissing
 from cortex_actors.runtime.actor import start_actor
 from tests.embedding.asking import Asker
-from tests.embedding.endpoint import (
-    FakeEndpoint,
-    Reply,
-    document,
-    error,
-    good,
-    provided,
-    recovered,
-    serving,
-    units,
-)
+from tests.embedding.endpoint import FakeEndpoint, good, provided, recovered, units
+from tests.endpoint.server import Reply, document, error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -32,13 +23,6 @@ if TYPE_CHECKING:
     from tests.embedding.support import ManualClock
 
     Items = list[dict[str, Any]]
-
-
-@pytest.fixture
-async def endpoint() -> AsyncIterator[FakeEndpoint]:
-    """Give an endpoint that listens."""
-    async with serving() as found:
-        yield found
 
 
 @pytest.fixture

@@ -11,29 +11,14 @@ from cortex_actors.embedding.provider import ProviderState
 from cortex_actors.endpoint.client import LOOK_AGAIN
 from cortex_actors.errors import EmbedderDown, ModelMissing
 from cortex_actors.testing import eventually
-from tests.embedding.endpoint import (
-    FakeEndpoint,
-    Reply,
-    error,
-    good,
-    provided,
-    recovered,
-    serving,
-    units,
-)
+from tests.embedding.endpoint import FakeEndpoint, good, provided, recovered, units
+from tests.endpoint.server import Reply, error
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from cortex_actors.embedding.openai import OpenAIProvider
     from tests.embedding.support import ManualClock
-
-
-@pytest.fixture
-async def endpoint() -> AsyncIterator[FakeEndpoint]:
-    """Give an endpoint that listens."""
-    async with serving() as found:
-        yield found
 
 
 @asynccontextmanager

@@ -8,6 +8,7 @@ import pytest
 
 from tests.federation.ringing import Ring
 from tests.federation.rostered import House, base
+from tests.federation.support import Shelf
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,3 +33,15 @@ def ring() -> Iterator[Ring]:
 async def guarded(tmp_path: Path, ring: Ring) -> House:
     """Give a roster with a keyring."""
     return await House(tmp_path, ring=lambda: ring).begin(stores=[base("fixed")])
+
+
+@pytest.fixture
+async def one() -> Shelf:
+    """Give a store with three hits."""
+    return Shelf("one", ("a", 0.9), ("b", 0.5), ("c", 0.1))
+
+
+@pytest.fixture
+async def two() -> Shelf:
+    """Give another store, on another scale."""
+    return Shelf("two", ("x", 0.03), ("y", 0.02))

@@ -26,18 +26,6 @@ from cortex_actors.testing import EPOCH, eventually
 from tests.federation.support import MODEL, PATIENCE, Shelf, Village
 
 
-@pytest.fixture
-async def one() -> Shelf:
-    """Give a store with three hits."""
-    return Shelf("one", ("a", 0.9), ("b", 0.5), ("c", 0.1))
-
-
-@pytest.fixture
-async def two() -> Shelf:
-    """Give another store, on another scale."""
-    return Shelf("two", ("x", 0.03), ("y", 0.02))
-
-
 class TestAnswer:
     async def test_single_store(self, one: Shelf) -> None:
         """While only what is known here answers, its own order and scores are kept."""

@@ -14,18 +14,6 @@ from cortex_actors.testing import eventually
 from tests.federation.support import Shelf, Village
 
 
-@pytest.fixture
-async def one() -> Shelf:
-    """Give a store with three hits."""
-    return Shelf("one", ("a", 0.9), ("b", 0.5), ("c", 0.1))
-
-
-@pytest.fixture
-async def two() -> Shelf:
-    """Give another store, on another scale."""
-    return Shelf("two", ("x", 0.03), ("y", 0.02))
-
-
 class TestNumbers:
     async def test_asked_for_more(self, one: Shelf, two: Shelf) -> None:
         """Every store is asked for more than is wanted, as far as it gives so many."""

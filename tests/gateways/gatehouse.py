@@ -31,12 +31,10 @@ class Desk:
     def __init__(self) -> None:
         self.gate = asyncio.Event()
         self.begun = asyncio.Event()
-        self.counted = 0
         self.asked = 0
 
     async def outside_counts(self) -> dict[str, Any]:
-        """Return that nothing is kept, and remember that it was counted."""
-        self.counted += 1
+        """Return that nothing is kept."""
         return {"memories": {}, "facts": {"principles": 0, "statements": 0}}
 
     async def stores(self) -> dict[str, Any]:

@@ -49,3 +49,9 @@ async def desk(office: Office, embed: Embedder, tmp_path: Path) -> AsyncIterator
     await found.hire()
     yield found
     await embed.close()
+
+
+@pytest.fixture
+async def other(office: Office, tmp_path: Path) -> Project:
+    """Give a second project."""
+    return await office.follow(tmp_path / "harbor")

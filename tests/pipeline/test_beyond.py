@@ -25,7 +25,6 @@ from tests.pipeline.test_reconciling import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
-    from pathlib import Path
 
     from cortex_actors.domain.project import Project
     from tests.pipeline.support import Office
@@ -76,12 +75,6 @@ async def world(office: Office) -> AsyncIterator[World]:
     found.vectors = dict(zip(ALL, apart(0.95, 0.9, 0.1), strict=True))
     yield found
     found.close()
-
-
-@pytest.fixture
-async def other(office: Office, tmp_path: Path) -> Project:
-    """Give a second project."""
-    return await office.follow(tmp_path / "harbor")
 
 
 class TestElsewhere:

@@ -28,7 +28,6 @@ from tests.pipeline.test_reconciling import (
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
-    from pathlib import Path
 
     from cortex_actors.domain.insight import Claim
     from cortex_actors.domain.project import Project
@@ -53,12 +52,6 @@ async def world(office: Office) -> AsyncIterator[World]:
     found.vectors |= dict(zip((WARM, COLD, EMPTY), apart(0.7, 0.8), strict=True))
     yield found
     found.close()
-
-
-@pytest.fixture
-async def other(office: Office, tmp_path: Path) -> Project:
-    """Give a second project."""
-    return await office.follow(tmp_path / "harbor")
 
 
 @pytest.fixture(autouse=True)

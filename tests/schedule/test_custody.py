@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 #: The memory that the scene is about.
 X = f"mem_{1:026d}"
 
-#: The jobs that look after memories.
-OURS = ("attention", "promotions", "archive")
-
 #: Seconds of an hour.
 HOUR = 3_600
 

@@ -6,7 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from cortex_actors.storage.ledger import backups
+from cortex_actors.testing import EPOCH
 from tests.storage import postgres
+from tests.storage.damage import AFTER, BEFORE
+from tests.storage.ledgers import Filed
 from tests.storage.support import Store, opened
 from tests.storage.things import Tables, in_memory
 from tests.storage.vectored import Vectored
@@ -58,3 +62,12 @@ def connection(request: pytest.FixtureRequest) -> Iterator[Connection]:
     with engine.connect() as opened:
         yield opened
         opened.rollback()
+
+
+@pytest.fixture
+def filed(tmp_path: Path) -> Filed:
+    """Give a good ledger that holds more than its backup."""
+    filed = Filed(tmp_path, events=BEFORE)
+    backups.take(filed.path, filed.home.backups, at=EPOCH)
+    filed.say(AFTER)
+    return filed

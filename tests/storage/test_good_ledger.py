@@ -11,8 +11,8 @@ import pytest
 
 from cortex_actors.errors import DiskFault, LedgerDown, StorageReadOnly
 from cortex_actors.home import Home
-from cortex_actors.storage.ledger import backups, faults, files, recovery
 from cortex_actors.storage.ledger import connection as opening
+from cortex_actors.storage.ledger import faults, files, recovery
 from cortex_actors.storage.ledger.files import Halt, list_beside, open_reader
 from cortex_actors.testing import EPOCH
 from tests.storage.damage import damaged, recovered
@@ -24,15 +24,6 @@ if TYPE_CHECKING:
 
 #: Events in the backup, and said after it.
 BEFORE, AFTER = 20, 30
-
-
-@pytest.fixture
-def filed(tmp_path: Path) -> Filed:
-    """Give a good ledger that holds more than its backup."""
-    filed = Filed(tmp_path, events=BEFORE)
-    backups.take(filed.path, filed.home.backups, at=EPOCH)
-    filed.say(AFTER)
-    return filed
 
 
 def failing(times: int) -> Callable[[Path], sqlite3.Connection]:

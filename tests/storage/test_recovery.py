@@ -29,15 +29,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def filed(tmp_path: Path) -> Filed:
-    """Give a ledger with events before and after its one backup."""
-    filed = Filed(tmp_path, events=BEFORE)
-    backups.take(filed.path, filed.home.backups, at=EPOCH)
-    filed.say(AFTER)
-    return filed
-
-
 def said(filed: Filed, *, at: int, name: str) -> None:
     """Let the log name an event."""
     record = {"at": at, "topic": "file:changed", "event": name}

@@ -21,15 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-@pytest.fixture
-def filed(tmp_path: Path) -> Filed:
-    """Give a ledger with events before and after its one backup."""
-    filed = Filed(tmp_path, events=BEFORE)
-    backups.take(filed.path, filed.home.backups, at=EPOCH)
-    filed.say(AFTER)
-    return filed
-
-
 class TestReport:
     def test_missing(self, filed: Filed) -> None:
         """Rows that the damaged file only names are reported by their ids."""

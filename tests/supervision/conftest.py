@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervision import IGNORE, ChildSpec, Handle, Ignore, Report, Supervisor
+from supervision import IGNORE, ChildError, ChildSpec, Handle, Ignore, Report, Supervisor
+from tests.supervision.waiting import Waits
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Awaitable, Hashable
 
 #: Seconds after which a test that waits for something has failed.
 PATIENCE = 20.0
@@ -217,3 +218,15 @@ async def no_task_left() -> Any:
     left = {task for task in asyncio.all_tasks() - before if task is not asyncio.current_task()}
 
     assert not left, left
+
+
+@pytest.fixture
+def waits() -> Waits:
+    return Waits()
+
+
+async def find_reason(refused: Awaitable[Any]) -> object:
+    """Return why a call was refused."""
+    with pytest.raises(ChildError) as refusal:
+        await refused
+    return refusal.value.reason

@@ -5,19 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervision import ChildError, NotRunningError
+from supervision import NotRunningError
+from tests.supervision.conftest import find_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from supervision import ChildSpec, Supervisor
     from tests.supervision.conftest import Lab
-
-
-async def _reason(refused: Awaitable[Any]) -> object:
-    with pytest.raises(ChildError) as refusal:
-        await refused
-    return refusal.value.reason
 
 
 async def _counts(top: Supervisor) -> tuple[int, ...]:
@@ -49,28 +42,28 @@ class TestById:
         """
         spec = lab.spec("a")
         top = await lab.top(spec).start()
-        assert ("already_started", lab.toys["a"]) == await _reason(top.start_child(spec))
-        assert "not_found" == await _reason(top.terminate_child("b"))
+        assert ("already_started", lab.toys["a"]) == await find_reason(top.start_child(spec))
+        assert "not_found" == await find_reason(top.terminate_child("b"))
         await top.terminate_child("a")
         assert (1, 0, 0, 1) == await _counts(top)
         await top.terminate_child("a")
-        assert "already_present" == await _reason(top.start_child(spec))
+        assert "already_present" == await find_reason(top.start_child(spec))
 
         handle = (await top.restart_child("a")).handle
         assert [("a", handle, "running", "worker")] == await top.which_children()
         assert (1, 1, 0, 1) == await _counts(top)
-        assert "running" == await _reason(top.restart_child("a"))
-        assert "running" == await _reason(top.delete_child("a"))
-        assert "not_found" == await _reason(top.restart_child("b"))
-        assert "not_found" == await _reason(top.delete_child("b"))
+        assert "running" == await find_reason(top.restart_child("a"))
+        assert "running" == await find_reason(top.delete_child("a"))
+        assert "not_found" == await find_reason(top.restart_child("b"))
+        assert "not_found" == await find_reason(top.delete_child("b"))
         await top.terminate_child("a")
         await top.delete_child("a")
-        assert "not_found" == await _reason(top.restart_child("a"))
+        assert "not_found" == await find_reason(top.restart_child("a"))
         assert [] == await top.which_children()
         assert (0, 0, 0, 0) == await _counts(top)
 
         handle = (await top.start_child(spec)).handle
-        assert "not_found" == await _reason(top.terminate_child(handle))
+        assert "not_found" == await find_reason(top.terminate_child(handle))
         assert [("a", handle, "running", "worker")] == await top.which_children()
         await top.stop(None)
 
@@ -109,7 +102,7 @@ class TestById:
         assert ("b", None, "stopped", "supervisor") == await _line(top, "b")
         await top.delete_child("b")
         assert [first] == await top.which_children()
-        assert "not_found" == await _reason(top.get_childspec("b"))
+        assert "not_found" == await find_reason(top.get_childspec("b"))
         await top.terminate_child("a")
         await top.delete_child("a")
         assert [] == await top.which_children()
@@ -141,7 +134,7 @@ class TestById:
         handle = (await top.start_child(lab.spec("a"))).handle
         assert [("a", handle, "running", "worker")] == await top.which_children()
         assert (1, 1, 0, 1) == await _counts(top)
-        assert "running" == await _reason(top.delete_child("a"))
+        assert "running" == await find_reason(top.delete_child("a"))
         await top.terminate_child("a")
         assert (await top.restart_child("a")).handle not in (None, handle)
         await top.terminate_child("a")
@@ -167,12 +160,12 @@ class TestByHandle:
         assert (1, 2, 0, 2) == await _counts(pool)
 
         for call in (pool.terminate_child, pool.restart_child, pool.delete_child):
-            assert "simple_one_for_one" == await _reason(call("t"))
+            assert "simple_one_for_one" == await find_reason(call("t"))
         assert (1, 2, 0, 2) == await _counts(pool)
         await pool.terminate_child(x)
         assert [y] == [child.handle for child in await pool.which_children()]
         stranger: Any = await lab.make("stranger", {})
-        assert "not_found" == await _reason(pool.terminate_child(stranger))
+        assert "not_found" == await find_reason(pool.terminate_child(stranger))
         assert not stranger.ended.done()
         assert (1, 1, 0, 1) == await _counts(pool)
         await pool.stop(None)
@@ -208,8 +201,8 @@ class TestByHandle:
         await quiet(pool)
 
         assert [("t", handles[0], "running", "worker")] == await pool.which_children()
-        assert "not_found" == await _reason(pool.get_childspec(handles[1]))
-        assert "simple_one_for_one" == await _reason(pool.terminate_child("t"))
+        assert "not_found" == await find_reason(pool.get_childspec(handles[1]))
+        assert "simple_one_for_one" == await find_reason(pool.terminate_child("t"))
         await pool.stop(None)
 
 

@@ -12,11 +12,6 @@ if TYPE_CHECKING:
     from tests.supervision.conftest import Lab
 
 
-@pytest.fixture
-def waits() -> Waits:
-    return Waits()
-
-
 class TestDelay:
     @pytest.mark.parametrize(
         ("failures", "seconds"), [(0, 1.0), (1, 2.0), (2, 4.0), (3, 5.0), (99, 5.0), (9999, 5.0)]

@@ -5,29 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervision import ChildError
+from tests.supervision.conftest import find_reason
 from tests.supervision.waiting import EXACT, Waits, fall, family
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from supervision import Supervisor
     from tests.supervision.conftest import Lab
 
 
-@pytest.fixture
-def waits() -> Waits:
-    return Waits()
-
-
 def _states(top: Supervisor) -> list[str]:
     return [child.state for child in top.snapshot().children]
-
-
-async def _reason(refused: Awaitable[Any]) -> object:
-    with pytest.raises(ChildError) as refusal:
-        await refused
-    return refusal.value.reason
 
 
 class TestCalls:
@@ -38,9 +25,9 @@ class TestCalls:
 
         assert ("b", None, "restarting", "worker") == (await top.which_children())[1]
         assert (3, 2, 0, 3) == tuple((await top.count_children()).values())
-        assert "restarting" == await _reason(top.restart_child("b"))
-        assert "restarting" == await _reason(top.delete_child("b"))
-        assert "already_present" == await _reason(top.start_child(lab.spec("b")))
+        assert "restarting" == await find_reason(top.restart_child("b"))
+        assert "restarting" == await find_reason(top.delete_child("b"))
+        assert "already_present" == await find_reason(top.start_child(lab.spec("b")))
         assert EXACT is (await top.get_childspec("b")).backoff
         await top.stop(None)
 

@@ -5,18 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervision import ChildError, SpecError, StartError
+from supervision import SpecError, StartError
+from tests.supervision.conftest import find_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from tests.supervision.conftest import Lab
-
-
-async def _reason(refused: Awaitable[Any]) -> object:
-    with pytest.raises(ChildError) as refusal:
-        await refused
-    return refusal.value.reason
 
 
 class TestStartChild:
@@ -35,7 +28,7 @@ class TestStartChild:
         top = await lab.top(lab.spec("a")).start()
 
         taken = ("already_started", lab.toys["a"])
-        assert taken == await _reason(top.start_child(lab.spec("a")))
+        assert taken == await find_reason(top.start_child(lab.spec("a")))
         await top.stop(None)
 
     async def test_already_present(self, lab: Lab) -> None:
@@ -43,7 +36,7 @@ class TestStartChild:
         top = await lab.top(lab.spec("a")).start()
         await top.terminate_child("a")
 
-        assert "already_present" == await _reason(top.start_child(lab.spec("a")))
+        assert "already_present" == await find_reason(top.start_child(lab.spec("a")))
         await top.stop(None)
 
     async def test_failure(self, lab: Lab) -> None:
@@ -74,7 +67,7 @@ class TestStartChild:
         top = await lab.top(lab.spec("a")).start()
         nobody: Any = ["a"]
 
-        assert "not_found" == await _reason(top.terminate_child(nobody))
+        assert "not_found" == await find_reason(top.terminate_child(nobody))
         with pytest.raises(TypeError):
             lab.spec(nobody)
         assert "running" == top.snapshot().state
@@ -147,7 +140,7 @@ class TestTerminateChild:
         top = await lab.top(lab.spec("a", restart="temporary")).start()
         await top.terminate_child("a")
 
-        assert "not_found" == await _reason(top.terminate_child("a"))
+        assert "not_found" == await find_reason(top.terminate_child("a"))
         await top.stop(None)
 
     async def test_just_ended(self, lab: Lab) -> None:
@@ -166,17 +159,17 @@ class TestRestartAndDelete:
         """A running child is neither started again nor forgotten."""
         top = await lab.top(lab.spec("a")).start()
 
-        assert "running" == await _reason(top.restart_child("a"))
-        assert "running" == await _reason(top.delete_child("a"))
+        assert "running" == await find_reason(top.restart_child("a"))
+        assert "running" == await find_reason(top.delete_child("a"))
         await top.stop(None)
 
     async def test_not_found(self, lab: Lab) -> None:
         """Nobody knows a child that is not there."""
         top = await lab.top().start()
 
-        assert "not_found" == await _reason(top.restart_child("a"))
-        assert "not_found" == await _reason(top.delete_child("a"))
-        assert "not_found" == await _reason(top.terminate_child("a"))
+        assert "not_found" == await find_reason(top.restart_child("a"))
+        assert "not_found" == await find_reason(top.delete_child("a"))
+        assert "not_found" == await find_reason(top.terminate_child("a"))
         await top.stop(None)
 
     async def test_deleted(self, lab: Lab) -> None:

@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from supervision import BRUTAL_KILL, ChildError, StartError
+from supervision import BRUTAL_KILL, StartError
+from tests.supervision.conftest import find_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from supervision import Supervisor
     from tests.supervision.conftest import Lab
 
@@ -19,12 +18,6 @@ FOREVER = 1_000_000
 
 async def _dynamic(lab: Lab) -> Supervisor:
     return await lab.top(strategy="dynamic", intensity=FOREVER).start()
-
-
-async def _reason(refused: Awaitable[Any]) -> object:
-    with pytest.raises(ChildError) as refusal:
-        await refused
-    return refusal.value.reason
 
 
 class TestTerminateChild:
@@ -40,7 +33,7 @@ class TestTerminateChild:
         await top.terminate_child(handle)
 
         assert reason == await handle.exited()
-        assert "not_found" == await _reason(top.terminate_child(handle))
+        assert "not_found" == await find_reason(top.terminate_child(handle))
         assert (0, 0, 0, 0) == tuple((await top.count_children()).values())
         await top.stop(None)
 
@@ -58,7 +51,7 @@ class TestTerminateChild:
         failed = len(lab.told("start_error"))
         await quiet(top)
 
-        assert "not_found" == await _reason(top.terminate_child(handle))
+        assert "not_found" == await find_reason(top.terminate_child(handle))
         assert (0, 0, 0, 0) == tuple((await top.count_children()).values())
         assert failed == len(lab.told("start_error"))
         await top.stop(None)
@@ -78,8 +71,8 @@ class TestTerminateChild:
         old: Any = (await top.start_child(lab.spec("a"))).handle
         await lab.crash("a")
 
-        assert "not_found" == await _reason(top.terminate_child(old))
-        assert "not_found" == await _reason(top.get_childspec(old))
+        assert "not_found" == await find_reason(top.terminate_child(old))
+        assert "not_found" == await find_reason(top.get_childspec(old))
         assert 1 == (await top.count_children())["active"]
         await top.stop(None)
 
@@ -100,9 +93,9 @@ class TestTerminateChild:
         top = await _dynamic(lab)
         await top.start_child(lab.spec("a"))
         for call in (top.terminate_child, top.restart_child, top.delete_child):
-            assert "dynamic" == await _reason(call("a"))
+            assert "dynamic" == await find_reason(call("a"))
 
-        assert "not_found" == await _reason(top.get_childspec("a"))
+        assert "not_found" == await find_reason(top.get_childspec("a"))
         await top.stop(None)
 
     async def test_caller_cancelled(self, lab: Lab) -> None:

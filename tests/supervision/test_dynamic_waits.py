@@ -34,12 +34,6 @@ class Sluggish(Waits):
             await self.roused.wait()
 
 
-@pytest.fixture
-def waits() -> Waits:
-    """Return what restarts wait with."""
-    return Waits()
-
-
 async def _waiting(lab: Lab, waits: Waits, **options: Any) -> tuple[Supervisor, Any]:
     """Return a supervisor whose child a waits for its restart, and the handle a had."""
     settings: dict[str, Any] = {"strategy": "dynamic", "intensity": FOREVER, **options}

@@ -5,10 +5,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from supervision import ChildError
+from tests.supervision.conftest import find_reason
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable
-
     from supervision import Supervisor
     from tests.supervision.conftest import Lab
 
@@ -34,12 +33,6 @@ async def _loop_again(lab: Lab, top: Supervisor) -> None:
     lab.failures["b"] = FOREVER
     lab.toys["b"].end("boom")
     await lab.saw("start_error", "b", failed + 3)
-
-
-async def _reason(refused: Awaitable[Any]) -> object:
-    with pytest.raises(ChildError) as refusal:
-        await refused
-    return refusal.value.reason
 
 
 def _states(top: Supervisor) -> list[str]:
@@ -101,8 +94,8 @@ class TestRestartLoop:
         """
         top = await _loop(lab)
         for call in (top.restart_child, top.delete_child):
-            assert "restarting" == await _reason(call("b"))
-        assert "already_present" == await _reason(top.start_child(lab.spec("b")))
+            assert "restarting" == await find_reason(call("b"))
+        assert "already_present" == await find_reason(top.start_child(lab.spec("b")))
         assert ("b", None, "restarting", "worker") == (await top.which_children())[1]
         assert (3, 2, 0, 3) == tuple((await top.count_children()).values())
         await top.terminate_child("b")
@@ -120,8 +113,8 @@ class TestRestartLoop:
         """
         top = await _loop(lab, strategy="rest_for_one")
         for call in (top.restart_child, top.delete_child):
-            assert "restarting" == await _reason(call("b"))
-        assert "already_present" == await _reason(top.start_child(lab.spec("b")))
+            assert "restarting" == await find_reason(call("b"))
+        assert "already_present" == await find_reason(top.start_child(lab.spec("b")))
         assert ["stopped", "restarting", "running"] == [c.state for c in await top.which_children()]
         assert (3, 1, 0, 3) == tuple((await top.count_children()).values())
         await top.terminate_child("b")
@@ -145,7 +138,7 @@ class TestRestartLoop:
             lab.toys["t-x"].end("boom")
             await lab.saw("start_error", "t", failed + 3)
             for call in (pool.restart_child, pool.delete_child):
-                assert "simple_one_for_one" == await _reason(call("t"))
+                assert "simple_one_for_one" == await find_reason(call("t"))
             assert [("t", None, "restarting", "worker")] == await pool.which_children()
             assert (1, 0, 0, 1) == tuple((await pool.count_children()).values())
             await pool.terminate_child(handle)

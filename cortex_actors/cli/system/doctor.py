@@ -25,14 +25,7 @@ from cortex_actors.client.connection import Answer, Client
 from cortex_actors.clock import SystemClock
 from cortex_actors.domain.hit import WELL, WRONG
 from cortex_actors.domain.project import Fragment, hash_file
-from cortex_actors.errors import (
-    AnswerLost,
-    BadInput,
-    DaemonDown,
-    NotFound,
-    UsageError,
-    visible,
-)
+from cortex_actors.errors import AnswerLost, BadInput, DaemonDown, NotFound, UsageError, visible
 from cortex_actors.process import lock
 from cortex_actors.text import sections as markdown
 from cortex_actors.text.markdown import MAX_BYTES, require_utf8

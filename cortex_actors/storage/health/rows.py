@@ -5,8 +5,6 @@ Passages are compared with states in `passages.py`; what belongs to rows that ar
 
 What the ledger says of files: whose they are, what was read, and what waits to be read.
 
-Who may write the ledger, as the ledger says it.
-
 Which changes the vector index has applied, as the ledger says it.
 
 Units of work that mend what the checks of the ledger find. What there is to do is looked for on a
@@ -17,13 +15,11 @@ gone.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, delete, select
 
-from cortex_actors.clock import iso
 from cortex_actors.domain.hit import Diagnosis, Repair, Severity, error, note, warning
 from cortex_actors.domain.memory import SearchPlace, name_index
 from cortex_actors.storage import embeddings, projects
@@ -39,7 +35,6 @@ from cortex_actors.storage.tables.schema import (
     deliveries,
     events,
     insight_sources,
-    owner,
     vectors,
 )
 from cortex_actors.topics import FILE_CHANGED, SCAN_REQUESTED
@@ -128,21 +123,6 @@ def load_files(opened: Connection, _model: str = "") -> LedgerFiles:
         revoked=tuple(reviews.list_revocations(opened)),
         left_out=projects.count_left_out(opened),
     )
-
-
-def check_owner(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
-    """Check that the owner in the ledger is the process that has it open."""
-    row = opened.execute(select(owner.c.epoch, owner.c.pid, owner.c.started_at)).one_or_none()
-    if row is None:
-        remedy = "a start writes one: cortex daemon restart"
-        say = warning if scope.online else note
-        yield say("owner", "the ledger names no owner", mend=remedy)
-    elif scope.online and row.pid != os.getpid():
-        text = f"the ledger names pid {row.pid}, and pid {os.getpid()} has it open"
-        yield error("owner", text, mend="two daemons cannot share a ledger: cortex daemon restart")
-    else:
-        since = f"pid {row.pid} since {iso(row.started_at)}"
-        yield Diagnosis("owner", f"epoch {row.epoch}, {'' if scope.online else 'last '}{since}")
 
 
 def check_index(opened: Connection, scope: CheckupScope) -> Iterator[Diagnosis]:
