@@ -15,15 +15,12 @@ from cortex_actors.storage.ledger import connection as opening
 from cortex_actors.storage.ledger import faults, files, recovery
 from cortex_actors.storage.ledger.files import Halt, list_beside, open_reader
 from cortex_actors.testing import EPOCH
-from tests.storage.damage import damaged, recovered
+from tests.storage.damage import AFTER, BEFORE, damaged, recovered
 from tests.storage.ledgers import Filed, unclosed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-#: Events in the backup, and said after it.
-BEFORE, AFTER = 20, 30
 
 
 def failing(times: int) -> Callable[[Path], sqlite3.Connection]:
